@@ -120,6 +120,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.long_beyond(21)
 @pytest.mark.default_rows(18)
 @pytest.mark.slow_rows(
     "daesolve.analysis.exponents",

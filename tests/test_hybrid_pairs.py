@@ -100,7 +100,7 @@ def made(solver: str) -> ds.Solver:
     return kind(TOLERANCE) if solver == "taylor" else kind(rtol=TOLERANCE, atol=TOLERANCE)  # type: ignore[call-arg]
 
 
-@pytest.mark.long_beyond(53)
+@pytest.mark.long_beyond(26)
 @pytest.mark.slow
 @pytest.mark.parametrize("motion", MOTIONS)
 @pytest.mark.parametrize(("formulation", "solver"), PAIRS, ids=map(" ".join, PAIRS))
@@ -130,7 +130,7 @@ def test_every_pair_finds_the_same_events(formulation, solver, motion):
     assert run.drift[goal].max_abs <= bound
 
 
-@pytest.mark.long_beyond(8)
+@pytest.mark.long_beyond(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("formulation", ["feedback", "null-space", "projected"])
 @pytest.mark.parametrize("solver", EXPLICIT)

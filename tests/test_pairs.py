@@ -81,7 +81,8 @@ def test_every_formulation_and_every_solver_finds_the_motion_of_a_pendulum(formu
     check_the_end("pendulum", formulation, solver)
 
 
-@pytest.mark.long_beyond(46)
+@pytest.mark.long_rows("index-3 sundae-ida-slider-crank")
+@pytest.mark.long_beyond(26)
 @pytest.mark.slow
 @pytest.mark.parametrize("problem", ["pendulum", "slider-crank", "chaplygin-sleigh"])
 @pytest.mark.parametrize(("formulation", "solver"), PAIRS, ids=map(" ".join, PAIRS))

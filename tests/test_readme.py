@@ -26,15 +26,26 @@ BLOCKS = [
 
 @pytest.mark.long_rows(
     "README.md-0",
+    "docs/how-to/choose-rates.md-3",
+    "docs/how-to/coming-to-rest.md-0",
+    "docs/how-to/contact.md-4",
     "docs/how-to/contact.md-5",
+    "docs/how-to/contact.md-8",
     "docs/how-to/ensembles.md-0",
     "docs/how-to/ensembles.md-1",
     "docs/how-to/inverse-dynamics.md-0",
+    "docs/how-to/mechanisms.md-12",
+    "docs/how-to/mechanisms.md-7",
+    "docs/how-to/model-files.md-0",
     "docs/how-to/papers.md-0",
+    "docs/how-to/periodic-motions.md-2",
     "docs/how-to/sensitivity.md-2",
     "docs/index.md-0",
     "docs/problems/omni-friction.md-0",
     "docs/problems/omni-laws.md-0",
+    "docs/problems/omni-rolling.md-1",
+    "docs/problems/omni-wheel.md-0",
+    "docs/problems/periodic-problems.md-2",
     "docs/problems/rolling-wheel.md-1",
 )
 @pytest.mark.parametrize("block", BLOCKS)

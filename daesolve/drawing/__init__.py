@@ -20,7 +20,7 @@ A pendulum that hangs from the origin, phi its angle from the downward vertical:
 """
 
 from daesolve.drawing.mechanisms import drawing_of
-from daesolve.drawing.placing import Placed, angles, check, evaluate, evaluate_all, moves, names
+from daesolve.drawing.placing import Placed, angles, check, evaluate, moves, names
 from daesolve.drawing.poses import (
     Pose,
     axes_by_quaternions,
@@ -78,7 +78,6 @@ __all__ = [
     "check",
     "drawing_of",
     "evaluate",
-    "evaluate_all",
     "from_json",
     "moves",
     "names",

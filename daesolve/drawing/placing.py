@@ -83,17 +83,7 @@ def evaluate(
     parameters: Mapping[str, float],
     index: int,
 ) -> list[Placed]:
-    """Place the shapes of a drawing at a sample, each in its order; see `evaluate_all`."""
-    return evaluate_all(drawing, series, parameters, [index])[0]
-
-
-def evaluate_all(
-    drawing: Drawing,
-    series: Mapping[str, np.ndarray],
-    parameters: Mapping[str, float],
-    indices: Iterable[int],
-) -> list[list[Placed]]:
-    """Place the shapes of a drawing at samples.
+    """Place the shapes of a drawing at a sample.
 
     Parameters
     ----------
@@ -103,13 +93,13 @@ def evaluate_all(
         Name -> (k,) the samples of a run, all of the same length.
     parameters
         Name -> value; a series of the same name takes precedence.
-    indices
-        Indices of samples; negative ones count from the end.
+    index
+        Index of the sample; negative counts from the end.
 
     Returns
     -------
     list
-        For each sample, one for each shape, in their order.
+        One for each shape, in their order.
 
     Raises
     ------
@@ -118,6 +108,16 @@ def evaluate_all(
     OutOfRangeError
         There is no such sample.
     """
+    return evaluate_all(drawing, series, parameters, [index])[0]
+
+
+def evaluate_all(
+    drawing: Drawing,
+    series: Mapping[str, np.ndarray],
+    parameters: Mapping[str, float],
+    indices: Iterable[int],
+) -> list[list[Placed]]:
+    """Place the shapes of a drawing at samples; see `evaluate`."""
     check(drawing, [*series, *parameters])
     return [_evaluated(drawing, series, parameters, index) for index in indices]
 

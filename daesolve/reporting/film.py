@@ -20,11 +20,11 @@ from daesolve.drawing import (
     Trace,
     angles,
     evaluate,
-    evaluate_all,
     from_json,
     moves,
     names,
 )
+from daesolve.drawing.placing import evaluate_all
 from daesolve.errors import DaesolveError
 from daesolve.reporting.document import NO_PICTURE, ReportError
 from daesolve.reporting.excerpt import Excerpt, Mark

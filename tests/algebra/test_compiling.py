@@ -62,7 +62,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_processes_that_start_together_compile_a_function_once(tmp_path: Path) -> None:
     (tmp_path / "summing.py").write_text(COMPILES, encoding="utf-8")
     started = [

@@ -53,7 +53,7 @@ def test_the_lorenz_system_has_its_known_spectrum():
     assert found.times[-1] == pytest.approx(100.0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_estimate_converges_to_the_known_spectrum():
     assert abs(check_lorenz(500.0).exponent - 0.9056) < 0.05
 
@@ -110,7 +110,7 @@ def test_motion_on_a_torus_is_regular():
     assert found.exponent < math.log(800.0) / 800.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_hoop_is_regular_and_has_two_exponents_and_the_wheels_turn():
     found = lyapunov_exponent(ds.problem("rolling-wheel").case("hoop"), 200.0)
     assert found.verdict == "regular"
@@ -155,6 +155,7 @@ def test_the_chaotic_wheel_with_pendulum_has_the_stored_exponent():
     assert abs(found.exponent - mean) < 3.0 * math.hypot(spread, found.uncertainty)
 
 
+@pytest.mark.long_rows("null-space")
 @pytest.mark.slow
 @pytest.mark.parametrize("formulation", [ds.Feedback(), ds.NullSpace()], ids=lambda f: f.name)
 def test_a_double_pendulum_in_maximal_coordinates_has_four_exponents_in_pairs(formulation):

@@ -93,8 +93,7 @@ def test_the_torque_of_a_slider_crank_is_what_its_energy_takes():
     assert found.undetermined == ()
 
 
-@pytest.mark.long_rows("x")
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("motion", ["crank", "x"])
 def test_the_torque_put_back_into_a_run_turns_the_crank_as_prescribed(motion):
     system = slider_crank()
@@ -105,7 +104,7 @@ def test_the_torque_put_back_into_a_run_turns_the_crank_as_prescribed(motion):
     assert put_back(system, found, parameters={"load": 2.0}) < 1e-10
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_torques_put_back_into_a_five_bar_linkage_move_it_as_prescribed():
     case = ds.problem("five-bar").case("falls")
     motion = {"left": "2.3 + 0.1 * sin(t)", "right": "0.9 + 0.15 * sin(1.3 * t)"}

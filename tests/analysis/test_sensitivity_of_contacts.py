@@ -114,7 +114,13 @@ def test_events_of_the_woodpecker_follow_each_other_with_its_multiplier():
 # -- by differences of runs ----------------------------------------------------------------------
 
 
-@pytest.mark.long_rows("slider-crank-clearance-clearance-0.31-values4")
+@pytest.mark.long_rows(
+    "block-on-belt-one-limit-1.1-values3",
+    "bouncing-ball-3d-tennis-2.0-values5",
+    "newtons-cradle-one-1.0-values6",
+    "slider-crank-clearance-clearance-0.31-values4",
+    "thrown-rod-thrown-1.5-values0",
+)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("problem", "case", "until", "values"),
@@ -140,7 +146,7 @@ def test_contacts_of_a_problem_have_the_derivatives_of_its_runs(problem, case, u
     check(found, named, 100 * DIFFERENCES)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_slip_in_space_that_ends_leaves_six_digits():
     bound = ds.problem("tripod").case("spins")
     found = bound.sensitivity(["friction"], 0.2637)
@@ -193,7 +199,7 @@ def box(mu: float = 0.5) -> ds.MechanicalSystem:
 DROPPED = {"x": 0.0, "y": 0.5, "theta": 0.0, "x_dot": 0.3, "y_dot": 0.0, "theta_dot": 0.0}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_corners_that_land_together_have_derivatives_by_what_keeps_them_together():
     found = ds.analysis.sensitivity(box(), 0.35, DROPPED, by=["y", "restitution"])
     fall = math.sqrt(2 * 0.2 / 9.81)

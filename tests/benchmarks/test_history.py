@@ -80,7 +80,7 @@ def test_a_comparison_ends_with_status_1_if_a_figure_is_lost(tmp_path, capsys):
     assert history.compare(given) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_figure_stands_between_two_runs_of_its_loop():
     order = []
     found = list(

@@ -138,7 +138,7 @@ def test_long_horizons_end_where_exact_solutions_say(tmp_path):
     assert all(one["energy"] < bounds.get(one["method"], 1e-13) for one in found)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_phase_is_off_as_far_as_the_offsets_that_feedback_holds_say(tmp_path):
     _, found = ran(tmp_path, "benchmarks.long_horizon.offsets")
     assert [one["rate"] for one in found] == [1.0, 3.0]
@@ -148,7 +148,7 @@ def test_the_phase_is_off_as_far_as_the_offsets_that_feedback_holds_say(tmp_path
         assert one["found"] > 5e-18
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_energy_goes_where_reactions_work_on_residuals(tmp_path):
     _, (found,) = ran(tmp_path, "benchmarks.long_horizon.work")
     # Over stretches of 20 s, noise of 1000 samples beside the walk of the energy.
@@ -157,7 +157,7 @@ def test_the_energy_goes_where_reactions_work_on_residuals(tmp_path):
     assert abs(mean) < 4 * error
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_vehicle_with_friction_is_measured(tmp_path):
     _, (found,) = ran(tmp_path, "benchmarks.omni_friction")
     assert found["model"] == "reduced"

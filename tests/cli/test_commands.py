@@ -113,7 +113,7 @@ def test_every_solver_runs_by_name(solver):
     assert document(*SHORT, "--solver", solver, *words)["solver"] == solver
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_out_writes_the_run_and_its_report(tmp_path):
     out = tmp_path / "run"
     call(*SHORT, "--out", out, "--quiet")
@@ -264,14 +264,14 @@ def test_doctor_tells_which_solvers_are_usable():
     assert "taylor" in call("doctor").stdout
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_module_is_the_same_program():
     words = [sys.executable, "-m", "daesolve", "list", "--json"]
     printed = subprocess.run(words, capture_output=True, text=True, check=True)
     assert json.loads(printed.stdout)["broken"] == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_compiled_code_prints_does_not_come_between_results(tmp_path):
     """It writes past `sys.stdout`, to the file descriptor, as the model here does."""
     (tmp_path / "mine.py").write_text("""
@@ -297,7 +297,7 @@ def test_a_directory_that_cannot_be_made_is_refused_before_the_run(tmp_path):
     assert f"{str(directory)!r} cannot be created" in refused.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_pair_that_is_named_is_the_one_whose_value_changed():
     told = document("run", "three-supports")
     shown = Console(file=io.StringIO(), width=200)
@@ -364,7 +364,7 @@ def help_of(command: str) -> str:
     return " ".join(call(command, "-h").stdout.replace("│", " ").split())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_help_lists_the_choices_of_every_option_that_takes_one_of_a_few_words(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     decided = [

@@ -64,7 +64,7 @@ def test_json_has_every_run(mine):
     assert all(run["error"] < 1e-4 for run in told["runs"])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_table_is_printed_and_the_figure_written(mine, tmp_path):
     told = call(mine, *PAIRS, "--until", "1", "--out", tmp_path / "out").stdout
     assert "feedback + dop853" in told

@@ -46,6 +46,7 @@ def whole():
                     "y=-0.8", "--until", 2, "--at", 2)  # fmt: skip
 
 
+@pytest.mark.long_rows("within0")
 @pytest.mark.slow
 @pytest.mark.parametrize("within", [[], ["--from", 0.437]])
 def test_a_run_after_another_is_the_motion_of_one(light, whole, tmp_path, within):

@@ -40,7 +40,7 @@ def test_ctrl_c_ends_every_command_with_status_3_and_one_sentence(
     assert result.stderr == "daesolve: interrupted\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
 @pytest.mark.parametrize("words", [["show", "pendulum"], ["list", "--json"]])
 def test_a_result_that_cannot_be_written_is_reported_in_one_sentence(words):

@@ -57,7 +57,7 @@ def test_an_orbit_is_printed_with_its_multipliers(wheel: Path) -> None:
     assert answer["verdict"] == "stable"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_branch_is_written_with_its_figure(wheel: Path, tmp_path: Path) -> None:
     out = tmp_path / "branch"
     words = ("--section", "strike", "--over", "slope=0.04:0.06", "--plot", "slope:theta_dot")

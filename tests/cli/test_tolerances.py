@@ -66,7 +66,7 @@ def test_a_tolerance_that_is_none_is_refused(option, value):
     assert "> 0" in result.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_with_tolerances_goes_on_as_it_was_begun(tmp_path):
     words = ["run", "pendulum", "--quiet", "--rtol", "1e-6", "--formulation", "index-1"]
     options = ["--until", "0.5", "--every", "0.125", "--out", str(tmp_path / "run")]

@@ -21,7 +21,7 @@ from tests.complementarity.forms import (
 from tests.reference.prisms import CASES, VARIANTS, random_prism
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_forms_and_closed_form_and_solver_agree_on_a_thousand_prisms():
     """Every variant in forms 1 to 3; (2.3), (2.4), (3.1), (3.2) and the solver on which answers."""
     random = np.random.default_rng(6)

@@ -68,7 +68,7 @@ def configurations(count, seed=0, friction=1.5):
         yield contacts, random.normal(size=2 * n), slip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_answers_of_random_configurations_are_those_of_an_enumeration_by_hand():
     counted = {0: 0, 1: 0, 2: 0}
     for contacts, free, slip in configurations(CONFIGURATIONS):
@@ -212,7 +212,7 @@ def test_no_impact_breaks_its_law_whatever_depends_on_what(posed):
     assert np.all(rubs <= contacts.friction * impact.normal + 1e-8)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_energy_of_a_random_impact_never_grows_without_a_word():
     """By the velocities themselves: what `gains` says is what happens, and no law hides any."""
     random, gaining = np.random.default_rng(6), 0

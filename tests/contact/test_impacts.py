@@ -238,7 +238,7 @@ def test_three_balls_that_touch_part_as_exact_rationals_say(known):
             sequential(body.contacts, before, p["e"])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_sequence_of_impacts_has_no_end_below_the_restitution_of_the_reference():
     """Two impacts in turn map the rates of the gaps linearly; they turn them round, or shrink them.
 
@@ -310,7 +310,7 @@ def test_a_block_rocks_on_only_if_it_is_slender(known):
     assert agrees(bisect(stops, 0.1 * height, 3.0 * height) / height, known["values"][name])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_laws_with_coulombs_friction_gain_energy_only_where_the_page_says():
     """Random rods: Newton's law gains now and then, the others never."""
     known = case("energy_statistics")

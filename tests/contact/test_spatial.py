@@ -52,6 +52,7 @@ def by_scan(contacts, free):
     return found
 
 
+@pytest.mark.long_rows("3.0")
 @pytest.mark.slow
 @pytest.mark.parametrize("friction", [0.5, 3.0])
 def test_one_contact_has_the_answers_that_a_scan_of_directions_finds(friction):

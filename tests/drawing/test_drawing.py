@@ -81,7 +81,7 @@ def only(shape, index=0, series=SERIES):
     return placed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=100, derandomize=True, deadline=None)
 @given(drawings)
 def test_reads_back_from_json_as_it_was(drawing):

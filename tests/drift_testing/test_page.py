@@ -53,7 +53,7 @@ def test_what_has_no_number_is_reported_in_the_page_and_the_message(
     assert "not finite" in page({**whole, "runs": [entry]})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_fits_a_phone(whole: Mapping[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "drift.html"
     file.write_text(page(whole), encoding="utf-8")

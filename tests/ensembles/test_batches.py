@@ -222,8 +222,7 @@ WHEELS = [
 ]
 
 
-@pytest.mark.long_rows("hoop")
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("case", ["hoop", "pendulum"])
 def test_a_sweep_goes_in_lanes_by_itself_and_gives_what_its_members_give_alone(case, tmp_path):
     case = ds.problem("rolling-wheel").case(case)

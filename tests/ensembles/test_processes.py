@@ -250,7 +250,7 @@ def test_a_cluster_that_loses_a_worker_completes_a_sweep(cluster, case, tmp_path
         assert row.end_x == run.end_state["x"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_answer_that_is_lost_with_its_worker_is_computed_again(
     cluster, case, tmp_path, monkeypatch
 ):
@@ -275,7 +275,7 @@ def test_an_answer_that_is_lost_with_its_worker_is_computed_again(
     assert (found.done, found.failed) == (3, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_sweep_whose_scheduler_dies_ends_by_name_and_goes_on_without_it(cluster, case, tmp_path):
     distributed = pytest.importorskip("distributed")
     address, _ = cluster

@@ -18,7 +18,7 @@ def test_what_workers_cannot_be_sent_is_refused() -> None:
         sweep_stability(case, OVER, scheduler="tcp://127.0.0.1:1", section=section)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster_computes_the_bits_of_one_process() -> None:
     distributed = pytest.importorskip("distributed")
     case = ds.problem("rimless-wheel").case()

@@ -15,6 +15,7 @@ MEMBERS = [{"x": -0.9 + 0.1 * k} for k in range(16)]
 """As many as fill the lanes."""
 
 
+@pytest.mark.long_rows("cvodes")
 @pytest.mark.slow
 @pytest.mark.parametrize("by", [True, "same", "cvodes"])
 def test_each_member_keeps_what_its_own_run_shows(tmp_path: Path, by: bool | str) -> None:
@@ -30,7 +31,7 @@ def test_each_member_keeps_what_its_own_run_shows(tmp_path: Path, by: bool | str
             assert row[f"difference_{name}"] == difference
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_members_in_lanes_are_repeated_and_the_largest_difference_is_reported(
     tmp_path: Path,
 ) -> None:

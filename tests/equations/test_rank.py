@@ -176,7 +176,7 @@ def test_the_double_four_bar_linkage_passes_its_singular_positions():
     assert max(run.drift[f"crank_{k}"].max_relative for k in range(3)) <= 1e-11
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_forty_windows_pass_as_well():
     run = passing(40, 10.0, at=[10.0])
     inertia, weight = 41 / 3 + 40, 41 / 2 + 40

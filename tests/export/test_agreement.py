@@ -74,7 +74,7 @@ def compare(plant: Plant, module: ModuleType, library: ctypes.CDLL, system: Any)
     assert [entry.name for entry in plant.states] == list(dynamics.labels.states)
 
 
-@pytest.mark.long_rows("bicycle-None")
+@pytest.mark.long_rows("bicycle-None", "omni-rolling-None")
 @pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(("problem", "name"), PROBLEMS)

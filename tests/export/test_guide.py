@@ -11,6 +11,7 @@ import pytest
 PAGES = Path(__file__).parents[2] / "docs" / "how-to"
 
 
+@pytest.mark.long_rows("fmu-five-bar.fmu")
 @pytest.mark.slow
 @pytest.mark.parametrize(("page", "file"), [("export", "hoop/hoop.c"), ("fmu", "five-bar.fmu")])
 def test_a_page_prints_what_it_says(page, file, tmp_path, monkeypatch):

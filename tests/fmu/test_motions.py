@@ -145,7 +145,7 @@ def test_blows_of_several_events_at_one_instant_are_one(tmp_path: Path, kind: st
     assert apart(shown, run, ["y", "turn", "y_dot", "turn_dot"]) < AGREED
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "until"), [(STEPPED, 1800.0), (EXCHANGED, 60.0)])
 def test_the_hoop_rolls_as_in_a_run(tmp_path: Path, kind: str, until: float) -> None:
     # CVode's own error grows with the phase: 4e-8 after 60 s at 1e-12, 4e-9 at 1e-13, 6e-10 at

@@ -43,6 +43,7 @@ def test_of_one_support_the_approximations_are_the_acceleration_at_once_or_turn_
     assert rests.accelerations[-1][0] * rests.accelerations[-2][0] < 0.0
 
 
+@pytest.mark.long_rows("moment_z-0.7039")
 @pytest.mark.slow
 @pytest.mark.parametrize(("load", "limit"), [("force_y", 5.98866), ("moment_z", 0.70390)])
 def test_of_spread_loads_the_test_is_right_where_it_says_rest_and_misses_some_of_it(load, limit):

@@ -124,7 +124,7 @@ def test_what_friction_holds_stays_where_it_is():
     assert not np.any(still.slipping["rear"])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_restitution_throws_back_what_falls():
     q = ds.coordinates(x="m", y="m")
     floor = ds.Contact(

@@ -211,7 +211,7 @@ def switched(then):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("force", [6.0, -6.0])
 def test_a_load_that_is_switched_on_sets_a_held_body_in_motion(force):
     run = ds.solve(switched(ds.Reset({"push": force})), 1.0, {"x": 0.0, "x_dot": 0.0})
@@ -230,7 +230,7 @@ def test_a_load_that_is_switched_on_too_weakly_leaves_it_there():
     assert run.outcome is not Outcome.FAILED
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_events_that_are_recorded_and_that_stop_happen_while_it_is_held():
     events = [
         ds.Event("seen", ds.time - 0.3, ds.RISING, ds.Record()),
@@ -246,7 +246,7 @@ def test_events_that_are_recorded_and_that_stop_happen_while_it_is_held():
     assert run["x"].tolist() == [0.0, 0.0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_belt_takes_a_block_along_until_the_spring_pulls_it_off():
     """It sticks from the start, and slips at x = f g / k; then it swings about there."""
     q, p = ds.coordinates(x="m", y="m"), ds.parameters(belt=(0.3, "m/s"), stiffness=(40.0, "N/m"))
@@ -315,7 +315,7 @@ def with_trailer(frictions):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_slider_on_three_pairs_sticks_and_goes_on_as_regularised_friction_tends_to_it():
     system = with_trailer(((0.4, 0.3), (0.5, 0.35), (0.6, 0.45)))
     start = {"x": 0.0, "x_dot": 0.3}
@@ -422,8 +422,7 @@ def test_a_belt_that_overtakes_a_sliding_block_at_once_turns_its_friction_round(
     assert run["x"][1] == pytest.approx(0.3 * 0.04 - 0.4 * GRAVITY * 0.02**2, rel=1e-12)
 
 
-@pytest.mark.long_rows("0.3")
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("speed", [0.3, -0.3])
 def test_a_held_block_that_a_reset_sets_in_motion_slides_to_its_stop(speed):
     knock = ds.Event("knock", ds.time - 0.5, ds.RISING, ds.Reset({"x_dot": speed}))
@@ -456,7 +455,7 @@ def test_a_push_that_passes_the_limit_for_a_moment_is_not_passed_over(width):
     assert run.events[1].time == pytest.approx(begun, abs=1e-15)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("peak", "goes"), [(1.0 + 1e-6, True), (1.0 - 1e-6, False)])
 def test_a_short_push_that_reaches_the_limit_sets_a_block_in_motion_only_beyond_it(peak, goes):
     rest = 0.999 * 0.4 * GRAVITY

@@ -44,7 +44,7 @@ def test_a_block_rests_up_to_the_friction_that_its_weight_gives(push):
     assert run["x_dot"][0] == pytest.approx((push - sense * 7.848) / 2.0, rel=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_body_at_rest_waits_until_a_load_that_grows_breaks_it_loose():
     values = {"slope": 0.0, "rate": 4.0}
     run = ds.solve(BLOCK(), 5.0, {"x": 0.0, "x_dot": 0.0}, parameters=values, at=[1.0, 5.0])

@@ -79,7 +79,7 @@ def test_a_mass_matrix_says_the_same():
     assert run.end_time == pytest.approx(3.0 / UP, rel=1e-15)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_friction_may_depend_on_place_and_time():
     """x'' = -g (c + k x) on a level floor: x = x_0 cos(w t) + v_0/w sin(w t) - c/k."""
 

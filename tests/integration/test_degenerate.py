@@ -72,6 +72,7 @@ def test_a_collapse_ends_the_run_with_every_solver(solver):
     judged(collapse(solver=solver), near=1e-2 if isinstance(solver, ds.RadauIIA) else 5e-3)
 
 
+@pytest.mark.long_beyond(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("formulation", [ds.NullSpace(), ds.Projected()], ids=lambda f: f.name)
 @pytest.mark.parametrize(

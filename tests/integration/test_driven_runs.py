@@ -176,7 +176,7 @@ def test_a_law_in_python_is_given_once_more(tmp_path):
         )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_driven_run_is_verified_by_another_method_and_compared():
     times, values = measured()
     table = ds.table("pull", times[:60], values[:60], "cubic")

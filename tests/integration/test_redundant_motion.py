@@ -137,6 +137,7 @@ def linkage():
     return Mechanism(bodies, parts, gravity=(0, 0, -9.81))
 
 
+@pytest.mark.long_rows("minimum-norm")
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", ["drop", "minimum-norm"])
 def test_a_planar_loop_in_space_goes_on_where_the_row_that_was_left_out_becomes_needed(rule):

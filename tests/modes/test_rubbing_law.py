@@ -110,6 +110,7 @@ def test_a_thrown_rod_bounces_on_both_ends():
     assert agrees(run["x"][-1], known["x_end"])
 
 
+@pytest.mark.long_rows("block_two_feet_shaking_table_stick_slip-0.2-events0")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "speed", "events"),

@@ -170,7 +170,7 @@ def pushed_along(shape, ratio):
     return begin, rest.t[-1], rest.y[1, -1]
 
 
-@pytest.mark.long_beyond(20)
+@pytest.mark.long_beyond(10)
 @pytest.mark.slow
 @pytest.mark.default_rows(15)
 @pytest.mark.slow_rows(

@@ -61,8 +61,7 @@ def test_a_superball_returns_its_slip():
     assert impact.impact.kinetic_after == pytest.approx(impact.impact.kinetic_before, rel=1e-13)
 
 
-@pytest.mark.long_rows("known1")
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("known", cases("brick_corner_impact"))
 def test_a_brick_falls_on_a_corner(known):
     """Its slip turns in the impact; the other corners are in the air."""
@@ -94,7 +93,7 @@ def test_a_brick_falls_on_a_corner(known):
     assert agrees(gain, values["dE"], 10)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_tripod_slides_and_spins_until_it_turns_about_one_foot_and_rests():
     known = case("tripod_slides_and_spins_to_rest")["values"]
     run = ds.solve(tripod(), 0.4, sliding(), solver=ds.Taylor())
@@ -202,7 +201,7 @@ def test_a_tripod_on_a_floor_that_shakes_shares_friction_up_to_the_limit_of_all_
     assert abs(run["yaw"][-1]) <= 1e-12
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 9))]
 )
@@ -261,7 +260,7 @@ def test_four_feet_slide_and_spin_as_if_on_equal_springs_if_that_is_asked_for():
         assert (-3 * first + 4 * second - third) / (2 * step) == pytest.approx(rate, rel=1e-7)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_four_feet_without_a_spin_come_to_rest_as_a_point_does():
     """Their motion is determined, whatever the loads: v^2 / (2 mu g) in the time v / (mu g)."""
     begin = sliding(speed=(0.6, 0.2), spin=0.0)

@@ -129,7 +129,7 @@ def test_two_spheres_in_space_strike_with_their_reduced_mass_and_keep_their_mome
     assert run["one_w1"][-1] == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_ball_that_lies_on_a_compliant_floor_slides_to_rolling_as_on_a_rigid_one():
     """5/7 of its speed is left, after 2 v / 7 mu g, and the floor gives in by (m g / k)^(2/3)."""
     friction, gravity, radius = 0.2, 9.81, 0.1

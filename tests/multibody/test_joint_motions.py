@@ -239,6 +239,7 @@ def test_a_planar_loop_of_hinges_in_space_has_three_rows_too_many():
         ds.solve(mechanism.system(), until=0.1, initial=mechanism.start)
 
 
+@pytest.mark.long_rows("minimum-norm")
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", ["drop", "minimum-norm"])
 def test_a_loop_with_rows_too_many_moves_as_the_one_in_the_plane(rule):

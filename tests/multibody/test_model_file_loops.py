@@ -33,6 +33,7 @@ CLOSED = {
 }
 
 
+@pytest.mark.long_rows("four_bar", "welded_bar")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_stay_closed_and_conserve_energy(tmp_path: Path, name: str) -> None:

@@ -24,6 +24,7 @@ ONE = """
 </body></worldbody>{after}</mujoco>"""
 
 
+@pytest.mark.long_rows("chains")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TREES)
 def test_accelerations_of_trees_are_those_of_mujoco_at_a_hundred_states(

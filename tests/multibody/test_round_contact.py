@@ -200,6 +200,7 @@ def in_bowl(turn: np.ndarray, given: dict[str, Any]) -> tuple[ds.Trajectory, np.
     return run, turn.T @ place
 
 
+@pytest.mark.long_rows("thrown")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "given",

@@ -144,6 +144,7 @@ def assert_same_events(run: ds.Trajectory, other: ds.Trajectory, abs_: float) ->
     np.testing.assert_allclose(found, [event.time for event in other.events], atol=abs_, rtol=0)
 
 
+@pytest.mark.long_rows("friction2-0.0-0.2")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("friction", "speed", "shaking"),
@@ -181,7 +182,7 @@ def test_a_block_on_its_corners_moves_as_the_one_that_is_posed_by_hand(friction,
     assert run["block_angle"][-1] == pytest.approx(by_hand["theta"][-1], abs=1e-11)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_rectangle_that_is_thrown_on_its_corners_comes_to_rest_as_the_one_posed_by_hand():
     """Four corners, bounces of each, a tumble over its side, and rest on two of them."""
     half, height, friction, restitution = 0.1, 0.06, 0.4, 0.4
@@ -391,7 +392,7 @@ def test_a_ball_sticks_to_the_plate_that_it_takes_along_when_its_slip_is_spent()
     assert run["top_friction_work"][-1] == pytest.approx(-(slip**2) / (2 * light), rel=1e-11)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_tripod_on_feet_stops_where_its_planar_equations_say(seed):
     body, start = random_tripod(np.random.default_rng(seed))
@@ -419,7 +420,7 @@ def test_a_tripod_on_feet_stops_where_its_planar_equations_say(seed):
     assert run["stool_y"][-1] == pytest.approx(stopped.place[1], abs=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_box_slides_on_four_corners_to_where_its_friction_stops_it():
     """Whatever the loads of its corners are, of which equal springs share: v^2 / (2 mu g)."""
     box = Body("box", 1.0, (1e-3, 2e-3, 3e-3), position=(0, 0, 0.05), velocity=(0.5, 0.1, 0))
@@ -438,7 +439,7 @@ def test_a_box_slides_on_four_corners_to_where_its_friction_stops_it():
         assert run[f"corner_{k}"][-1] == pytest.approx(GRAVITY / 4, rel=1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_thrown_tetrahedron_comes_to_rest_on_three_corners():
     """Each face has three, whose loads are determined. At last one holds still on the floor."""
     tip = 0.1 / math.sqrt(3.0)

@@ -78,7 +78,7 @@ def test_the_order_changes_the_cost_and_not_the_motion(closed: bool) -> None:
     assert ordered.n_instructions() < plain.n_instructions()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_cost_of_a_star_grows_with_its_arms() -> None:
     few, many = (_eliminated(_star(arms).system(), ordered=True) for arms in (4, 16))
     assert many.n_instructions() < 4.4 * few.n_instructions()

@@ -100,6 +100,7 @@ def test_a_car_with_trailers_grows_by_one_dimension_at_a_time(trailers):
     assert dims == tuple(range(2, trailers + 4))
 
 
+@pytest.mark.long_rows("3")
 @pytest.mark.parametrize("trailers", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_folded_car_with_trailers_has_the_largest_degree(trailers):
     # F. Jean, The car with n trailers, ESAIM: COCV 1 (1996) 241-266: at right angles F_(n+3).

@@ -106,7 +106,7 @@ def test_commands_execute_nothing_and_say_which_command_does(place):
     assert not place.ran()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_file_that_is_given_is_run_and_the_command_says_so(place):
     for words in (["report"], ["animate", "--quiet"], ["resume", "--until", "0.4", "--quiet"]):
         found = typed(*words, place.run, "--source", place.file)

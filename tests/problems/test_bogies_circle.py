@@ -34,7 +34,7 @@ def test_the_drift_of_a_locked_motion_is_that_of_the_model_with_multipliers() ->
         circle_of(reduced(), 0.0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_advances_for_a_picture_are_rotation_numbers() -> None:
     # 3 and 5/2 are locked; 2.29665071770 by 12 000 periods of two other programs.
     found = advances(reduced(), np.array([3.0, 2.5, 2.3]), np.array([-2.0]), 100)[0]

@@ -69,7 +69,7 @@ def test_wheels_move_as_skates_do_and_bear_the_same_forces(name, runs):
         assert difference(skates.outputs[spin], wheels[spin]) < SAME, spin
 
 
-@pytest.mark.slow_rows("free-wheels")
+@pytest.mark.long_rows("free-wheels")
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", CASES)
 def test_states_and_forces_are_those_of_the_sleigh_by_hand(name, model, runs, truth):
@@ -81,7 +81,6 @@ def test_states_and_forces_are_those_of_the_sleigh_by_hand(name, model, runs, tr
         assert difference(run.reactions[force], expected[force]) < SAME, force
 
 
-@pytest.mark.long_rows("free-skates")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "model"),

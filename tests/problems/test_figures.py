@@ -52,8 +52,8 @@ def joined_across(line, told):
     return len(across) == len(told["times"]) and not monotonous
 
 
-@pytest.mark.long_rows("omni-lifting")
-@pytest.mark.long_beyond(15)
+@pytest.mark.long_rows("omni-lifting", "three-supports")
+@pytest.mark.long_beyond(8)
 @pytest.mark.slow_rows("rolling-wheel")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in NAMES]
@@ -67,8 +67,8 @@ def test_no_figure_joins_samples_that_lie_farther_apart_than_the_motion_turns(na
     assert not [line.get_label() for line in found if joined_across(line, told)]
 
 
+@pytest.mark.long_beyond(6)
 @pytest.mark.long_rows("omni-lifting")
-@pytest.mark.long_beyond(8)
 @pytest.mark.slow_rows("omni-inertialess", "rolling-wheel")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in NAMES]

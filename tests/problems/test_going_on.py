@@ -56,14 +56,19 @@ def assert_goes_on(case, whole, begin):
 @pytest.mark.long_rows(
     "bricard-bars",
     "bricard-benchmark",
+    "five-bar-pd",
+    "flyball-governor-benchmark",
     "free-roller-thrown",
+    "newtons-cradle-one",
     "newtons-cradle-two",
+    "omni-friction-spin",
     "omni-friction-straight",
     "omni-lifting-dropped",
     "omni-lifting-slides",
+    "slider-crank-clearance-clearance",
     "thrown-rod-poisson",
 )
-@pytest.mark.long_beyond(14)
+@pytest.mark.long_beyond(9)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "case"), ALL)
 def test_a_run_from_the_end_and_from_a_point_of_another_is_the_motion_of_one(name, case):
@@ -75,7 +80,7 @@ def test_a_run_from_the_end_and_from_a_point_of_another_is_the_motion_of_one(nam
     assert_goes_on(bound, whole, point)
 
 
-@pytest.mark.long_rows("robot-arm")
+@pytest.mark.long_rows("robot-arm", "slider-crank-clearance", "woodpecker")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_a_run_goes_on_with_the_contacts_and_the_laws_of_the_first(name):
@@ -355,7 +360,7 @@ def test_a_case_whose_end_has_passed_needs_another():
     assert case.solve(initial=case.solve(until=1.0)).end_time == case.case.until
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_point_of_a_stored_run_is_a_start(tmp_path):
     case = ds.problem("woodpecker").case()
     whole = case.solve(until=1.5, store=tmp_path / "whole", at=ds.every_event())

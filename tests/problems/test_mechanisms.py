@@ -165,8 +165,7 @@ def test_bricard_s_mechanism_starts_on_the_edges_of_a_cube(model):
     assert bricard.problem.case("benchmark", model=model).consistent_start().changes == {}
 
 
-@pytest.mark.long_rows("bars-hinges-minimum-norm-1e-08", "benchmark-hinges-drop-1e-12")
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "model", "redundant", "error"),
     [
@@ -198,6 +197,7 @@ def largest_governor_error(run, case):
     return max(np.max(np.abs(run[name] - truth[own])) for name, own in pairs)
 
 
+@pytest.mark.long_rows("soft-3.0-None")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "until", "solver"), [("soft", 3.0, None), ("benchmark", 0.5, ds.RadauIIA())]
@@ -238,6 +238,7 @@ def in_space(placed):
     return np.column_stack([placed.points, placed.depth])
 
 
+@pytest.mark.long_rows("bricard")
 @pytest.mark.parametrize("name", [slow("bricard"), "chain", "top", "coin"])
 def test_what_is_drawn_has_its_place(name):
     problem, case_name = DRAWN[name]

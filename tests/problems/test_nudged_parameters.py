@@ -55,12 +55,11 @@ def by_equations(name: str) -> list[list[BoundCase]]:
     return list(found.values())
 
 
-@pytest.mark.long_rows("rattleback", "rolling-wheel")
-@pytest.mark.long_beyond(20)
+@pytest.mark.long_rows("bicycle", "rattleback", "rolling-wheel")
+@pytest.mark.long_beyond(11)
 @pytest.mark.default_rows(12)
 @pytest.mark.slow_rows(
     "andrews",
-    "bicycle",
     "bricard",
     "caster",
     "flyball-governor",
@@ -83,8 +82,8 @@ def test_a_case_starts_with_each_parameter_changed_or_names_its_range(name: str)
         check_starts(alike[0])
 
 
-@pytest.mark.long_rows("bicycle")
-@pytest.mark.long_beyond(24)
+@pytest.mark.long_rows("bicycle", "rattleback")
+@pytest.mark.long_beyond(14)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_other_cases_start_with_each_parameter_changed_or_name_its_range(name: str) -> None:
@@ -94,15 +93,26 @@ def test_other_cases_start_with_each_parameter_changed_or_name_its_range(name: s
 
 
 @pytest.mark.long_rows(
+    "andrews",
     "bicycle",
     "bricard",
+    "cart",
+    "clutches",
+    "five-bar",
+    "flyball-governor",
+    "n-trailer",
     "omni-friction",
+    "omni-laws",
     "omni-lifting",
     "omni-wheel",
     "rattleback",
+    "robot-arm",
+    "roller-racer",
     "three-supports",
+    "tripod",
+    "woodpecker",
 )
-@pytest.mark.long_beyond(8)
+@pytest.mark.long_beyond(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_first_case_runs_with_each_parameter_changed_or_says_why_not(name: str) -> None:

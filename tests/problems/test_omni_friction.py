@@ -149,7 +149,7 @@ def straight() -> Trajectory:
     return problem.case("straight").solve(until=0.06, at=[0.0, 0.03, 0.06], solver=COARSE)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_wheels_change_their_rollers_at_one_instant_where_the_motion_is_symmetric(straight):
     switches = [event for event in straight.events if event.name == "roller_switch"]
     assert [event.fired for event in switches] == [(1, 2)]
@@ -268,7 +268,7 @@ def test_rollers_with_thick_ends_tend_to_it_in_proportion_to_the_share():
     assert orders(found) == pytest.approx(1.0, abs=0.001)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_reference_vehicle_slows_down_as_computed_independently():
     case = problem.case("straight")
     run = case.solve(until=1.0, at=[0.0, 1.0], solver=FINE)

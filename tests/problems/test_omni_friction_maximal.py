@@ -71,7 +71,7 @@ def motion(dynamics: Dynamics, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray
     return found[:count], found[count:]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_joints_and_contacts_leave_eighteen_freedoms() -> None:
     rng = np.random.default_rng(1)
     for system, independent in ((bodies(3, 4).freely.system(), 75), (vehicle(), 78)):

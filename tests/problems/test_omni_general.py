@@ -284,6 +284,7 @@ def moved(request):
     return run_of(request.param)
 
 
+@pytest.mark.long_rows("odd")
 @pytest.mark.slow
 def test_between_impacts_energy_and_the_momenta_of_free_rollers_are_kept(moved):
     _, run = moved
@@ -295,7 +296,7 @@ def test_between_impacts_energy_and_the_momenta_of_free_rollers_are_kept(moved):
         assert drift.max_relative < 1e-13, name
 
 
-@pytest.mark.long_rows("mecanum")
+@pytest.mark.long_rows("mecanum", "odd")
 @pytest.mark.slow
 def test_impacts_are_those_of_the_bodies(moved):
     """Velocities and impulses, by the bodies' mass matrix and the new contact points."""
@@ -358,7 +359,7 @@ def test_independent_velocities_give_the_same_motion():
         assert other[name] == pytest.approx(series, abs=1e-11), name
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_run_and_impacts_of_the_symmetric_vehicle_are_those_of_the_thesis():
     """Turning on the spot, where all wheels switch together; and one after the other."""
     for imposition in ("simultaneous", "sequential"):

@@ -89,8 +89,9 @@ def matched(case: Any) -> tuple[Any, dict[str, float]]:
     return described(law, values, structure["wheels"], structure["rollers"]), dict(values)
 
 
+@pytest.mark.long_rows("mecanum")
 @pytest.mark.slow
-@pytest.mark.slow_rows("level", "mecanum")
+@pytest.mark.slow_rows("level")
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
@@ -184,7 +185,7 @@ def test_inclined_rollers_lose_energy_at_their_changes_even_without_inertia():
     assert max(impact.carnot for impact in impacts) < 1e-14
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_sliding_is_the_reduced_model_of_omni_friction():
     case = problem.case("mixed", model="friction", roller_end_radius=0.0)
     solver = ds.RadauIIA(rtol=1e-8, atol=1e-10)

@@ -29,6 +29,7 @@ def moving(case) -> Motion:
     return found
 
 
+@pytest.mark.long_rows("straight-states3-changes3")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "states", "changes"),

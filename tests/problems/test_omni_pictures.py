@@ -93,7 +93,7 @@ def test_rollers_are_seen_on_the_upper_side_alone(twist):
         assert 3 * 2 <= sum(body.shown for body in bodies) <= 3 * 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_drawing_is_kept_as_plain_numbers(twist):
     assert from_json(json.loads(json.dumps(twist["drawing"], allow_nan=False)))
     assert scene(twist) is not None

@@ -302,7 +302,7 @@ def compact_velocities(shape, start, steps):
 IMPACTS_A_SHAPE = 600
 
 
-@pytest.mark.long_beyond(12)
+@pytest.mark.long_beyond(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("wheels", [3, 4, 5, 6])
 @pytest.mark.parametrize("rollers", [4, 5, 6, 7, 8])

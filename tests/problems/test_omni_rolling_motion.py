@@ -167,7 +167,7 @@ def test_the_bodies_and_the_three_velocities_move_alike(bodies):
         assert np.max(np.abs(bodies[name] - run[name])) <= 1e-9 * largest, name
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_in_independent_velocities_the_bodies_move_alike(bodies):
     case = problem.case("twist", model="thesis")
     formulation = ds.NullSpace(rates={"energy": None})
@@ -244,6 +244,7 @@ def test_a_small_inertia_of_the_rollers_changes_the_rate_of_turn_in_proportion()
     assert changes[0] / changes[1] == pytest.approx(10.0, rel=0.01)
 
 
+@pytest.mark.long_beyond(10)
 @pytest.mark.slow
 @pytest.mark.parametrize("wheels", [3, 4, 5, 6])
 @pytest.mark.parametrize("rollers", [4, 5, 6, 7, 8])

@@ -79,7 +79,7 @@ def slid(case, until):
     return run, in_few(run.end_state, rollers), found.y[:, -1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("rollers", [4, 5])
 def test_it_slides_as_few_coordinates_say(rollers):
     case = (
@@ -206,7 +206,7 @@ def test_in_flight_it_keeps_its_moment_of_momentum_and_the_spins_of_its_rollers(
     np.testing.assert_allclose(after[1], before[1], rtol=1e-13)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_wheel_that_leans_rolls_at_the_start():
     """Its start has neither slip nor a gap that opens or closes."""
     case = WHEEL.case("free").starting({"lean": 0.2, "turn": 0.5, "lean_rate": 0.4, "yaw": 1.0})
@@ -232,7 +232,7 @@ def test_what_cannot_be_posed_is_refused():
         WHEEL.case("held").changed({"roller_end_radius": 0.04}).consistent_start()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_case_has_its_pictures():
     for own in WHEEL.cases:
         bound = WHEEL.case(own.name)

@@ -90,7 +90,7 @@ def test_nikolskii_smirnov():
     assert rows["the least energy that an impact takes"].exact > 0.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_gerasimov_rolling():
     rows, _ = quickly("gerasimov-rolling")
     times = [rows[f"change of rollers number {n}"].exact for n in (1, 2, 3, 4)]

@@ -59,7 +59,8 @@ def test_energy_is_kept_without_being_driven(whole):
     assert drift.max_relative <= 1e-12
 
 
-@pytest.mark.slow_rows("level-with-pendulum", "paraboloid", "paraboloid-with-pendulum")
+@pytest.mark.long_rows("paraboloid-with-pendulum")
+@pytest.mark.slow_rows("level-with-pendulum", "paraboloid")
 def test_the_reaction_balances_the_torque_and_its_parts_are_reported(whole):
     _, run = whole
     normal = (truth.vector(run, "{}") - truth.vector(run, "contact_{}")) / P.radius
@@ -137,7 +138,6 @@ def bowl(request):
     return problem.case("paraboloid").solve(at=HALF_SECONDS, formulation=request.param)
 
 
-@pytest.mark.long_rows("driven")
 @pytest.mark.slow
 def test_in_the_bowl_states_agree_with_the_reduced_equations_in_quadruple_precision(bowl, reduced):
     # Errors of the orientation add up from those of an angular velocity of about 15 rad/s.
@@ -326,7 +326,7 @@ def test_accelerations_and_reactions_are_those_of_newton_and_euler(posed, rollin
         assert np.linalg.norm(found - right) <= 1e-11 * max(np.linalg.norm(right), P.gravity)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_with_a_pendulum_states_agree_with_newton_and_euler_integrated():
     case = problem.case("level-with-pendulum", slope=0.05)
     run = case.solve(until=3.0, at=np.linspace(0.0, 3.0, 31))

@@ -64,11 +64,11 @@ def test_in_a_parabola_a_disc_rests_on_both_flanks(radius):
     assert touches(track, radius, forward)
 
 
+@pytest.mark.long
 @settings(derandomize=True, max_examples=10, deadline=None)
 @given(
     st.floats(0.8, 3.0), st.floats(0.2, 0.7), st.floats(-math.pi, math.pi), st.floats(0.05, 0.95)
 )
-@pytest.mark.slow
 def test_in_an_ellipse_a_disc_rests_on_both_sides_of_a_tip(a, b, turn, part):
     def residual(x, z, p):
         along, across = x * ca.cos(turn) + z * ca.sin(turn), z * ca.cos(turn) - x * ca.sin(turn)

@@ -278,8 +278,7 @@ def test_the_drawing_shows_ground_wheel_and_reaction_and_is_kept_with_the_run(na
     assert ("bob" in labels) == (name == "pendulum")
 
 
-@pytest.mark.long_rows("pendulum")
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("case", ["hoop", "pendulum"])
 def test_the_models_are_compared_at_turning_points(case):
     answer = PROBLEM.case(case).analyse("turning-points")

@@ -93,8 +93,7 @@ def test_the_chaotic_wheel_is_reported_so_and_its_lyapunov_time_is_that_of_the_l
     assert run.verification.difference["phi"] < 1e-7
 
 
-@pytest.mark.long_rows("bowl")
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", [case.name for case in PROBLEM.cases])
 def test_every_case_is_verified_and_the_report_tells_the_difference(name):
     case = PROBLEM.case(name)
@@ -111,7 +110,7 @@ def test_every_case_is_verified_and_the_report_tells_the_difference(name):
         assert max(run.verification.difference.values()) < 1e-9
 
 
-@pytest.mark.long_rows("pendulum-from-rest")
+@pytest.mark.long_rows("pendulum", "pendulum-from-rest")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hoop", "hoop-from-rest", "pendulum", "pendulum-from-rest"])
 def test_energy_feedback_costs_a_runge_kutta_method_at_most_a_third_more(name):

@@ -70,7 +70,7 @@ def test_what_friction_took_is_the_energy(run):
     assert run["energy"] - run["friction_work"] == pytest.approx(first, rel=1e-14)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_motion_is_that_of_the_moment_balance(run):
     found = truth.motion(truth.Body(), times=TIMES, scaled_from=0.75)
     for k, sample in enumerate(found.samples, start=1):
@@ -182,6 +182,7 @@ def test_friction_opposes_the_slip_of_a_pad(told):
         assert np.all(np.hypot(*pad.friction)[rubbing] <= most * (1.0 + 1e-12))
 
 
+@pytest.mark.long_rows("formulation1-solver1")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("formulation", "solver"),
@@ -206,6 +207,7 @@ def test_a_tall_body_with_rough_pads_above_jams_while_it_slides():
     assert run.drift["energy"].max_relative < 1e-13
 
 
+@pytest.mark.long_rows("-0.5")
 @pytest.mark.slow
 @pytest.mark.parametrize("exponent", [-0.5, 2.0])
 def test_bodies_with_other_pads_come_to_rest_too(exponent):

@@ -375,7 +375,7 @@ def test_the_critical_speed_is_that_of_routh_and_hurwitz(stiffness, yaw, load, c
 # -- what is asked and drawn -------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_root_locus_tells_the_critical_speed_and_whose_it_is(tmp_path):
     directory = tmp_path / "answer"
     result = CliRunner().invoke(

@@ -127,7 +127,7 @@ def test_what_has_no_meaning_is_refused_before_anything_runs(file, words, kind, 
         refereed(file(LINKAGE), **{"until": 0.1, **words})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_command_prints_a_table_and_writes_a_page_with_its_pictures(file, tmp_path):
     out = tmp_path / "out"
     ended = CliRunner().invoke(
@@ -146,7 +146,7 @@ def test_the_command_prints_a_table_and_writes_a_page_with_its_pictures(file, tm
     assert "not empty" in again.output
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_command_gives_one_object_or_one_sentence(file):
     words = ["referee", str(file(LINKAGE)), "--until", "0.1", "--json"]
     ended = CliRunner().invoke(app, words)

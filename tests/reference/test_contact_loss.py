@@ -112,7 +112,7 @@ def test_stored_loss_is_found_by_lagranges_equations(case: str, lagrange: Any) -
     assert loss["phi_dot"] == pytest.approx(float(lagrange.state[3]), rel=0, abs=5e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_stored_loss_is_right_to_thirteen_decimals() -> None:
     loss = stored_contact_loss("pendulum-lost")
     times = loss["time"] + np.array([-1e-13, 0, 1e-13])
@@ -128,7 +128,7 @@ def test_stored_loss_is_right_to_thirteen_decimals() -> None:
     assert push[2] < -5e-11
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_light_bob_lets_the_hoop_leave_where_its_own_reaction_vanishes() -> None:
     light = replace(WHEEL, bob_mass=1e-14)
     start = (-0.5, 4.0)

@@ -63,7 +63,7 @@ def test_smooth_contacts_are_closed_or_open():
     assert states == {CLOSED, OPEN}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_table_of_impacts_has_their_impulses_and_what_they_took():
     run, found = told("thrown-rod", "thrown", until=1.0)
     lines = impact_lines(found, 20)

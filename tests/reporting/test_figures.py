@@ -32,7 +32,8 @@ ALL = [
 ]
 
 
-@pytest.mark.slow_rows("drift", "energy", "path", "positions", "reactions", "velocities")
+@pytest.mark.long_rows("drift")
+@pytest.mark.slow_rows("energy", "path", "positions", "reactions", "velocities")
 @pytest.mark.parametrize("draw", ALL)
 def test_draws_one_run_several_and_none(draw, told, told_measured, sparse):
     empty = {**told, "times": [], "drift_history": {}}
@@ -141,7 +142,7 @@ def test_runs_are_named_by_what_differs(told, told_measured):
     assert labels([told, heavier]) == ["mass 1", "mass 2"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_runs_with_long_names_fit(told):
     runs = [
         {**told, "parameters": {f"a_long_parameter_name_{i}": 1.0 * k for i in range(12)}}

@@ -54,7 +54,7 @@ def test_the_beginning_is_that_of_the_closed_form(long):
     assert np.abs(radii - 1.0).max() < 1e-3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_stored_run_shows_the_beginning_that_was_kept(tmp_path):
     ds.solve(pendulum(), LONG, {"x": -1.0}, store=tmp_path / "run")
     is_a_beginning(filmed(tmp_path / "run"))

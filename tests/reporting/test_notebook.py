@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from functools import cache
 from html.parser import HTMLParser
 
 import casadi as ca
@@ -68,10 +69,24 @@ def rimless():
     )
 
 
+class Shown(dict[str, str]):
+    """The HTML of things, each of which is made when it is first needed."""
+
+    def __init__(self, makers):
+        super().__init__()
+        self.makers = makers
+
+    def __missing__(self, name):
+        self[name] = self.makers[name]()._repr_html_()
+        return self[name]
+
+    def all(self):
+        return {name: self[name] for name in self.makers}
+
+
 @pytest.fixture(scope="module")
 def shown(run, stored, tmp_path_factory):
     """Return the HTML of one of each kind of thing."""
-    system = pendulum()
     problem = ds.Problem(
         "swings <b>",
         title="A point & its rod",
@@ -79,43 +94,51 @@ def shown(run, stored, tmp_path_factory):
         cases=[ds.Case("release", start={"x": -1.0, "y": 0.0}, until=2.0, note="a < b")],
     )
     case = problem.case()
-    spring = ds.MechanicalSystem(
-        (q := ds.coordinates(x="m", y="m")),
-        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
-        potential=q.x**2 / 2 + q.y**2,
+    swept = tmp_path_factory.mktemp("swept") / "s"
+
+    @cache
+    def orbit():
+        guess = {"theta": -0.25, "theta_dot": 0.36}
+        return ds.analysis.periodic_orbit(rimless(), guess, section="strike")
+
+    def section():
+        spring = ds.MechanicalSystem(
+            (q := ds.coordinates(x="m", y="m")),
+            kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+            potential=q.x**2 / 2 + q.y**2,
+        )
+        start = {"x": 1.0, "x_dot": 0.0, "y": 0.5, "y_dot": 0.0}
+        return ds.analysis.sections(spring, q.x, 30.0, start)
+
+    return Shown(
+        {
+            "run": lambda: run,
+            "run of a case": case.solve,
+            "stored run": lambda: ds.Trajectory.from_run(stored),
+            "system": pendulum,
+            "problem": lambda: problem,
+            "case": lambda: case,
+            "comparison": lambda: ds.compare(
+                pendulum(), until=0.5, initial={"x": -1.0}, tolerances=[1e-4, 1e-6]
+            ),
+            "sweep": lambda: ds.sweep(
+                case, {"gravity": [9.0, 9.5, 10.0]}, until=0.5, out=swept, workers=0
+            ),
+            "section": section,
+            "orbit": orbit,
+            "branch": lambda: ds.analysis.continue_orbit(
+                orbit(), {"slope": (0.045, 0.055)}, step=0.2
+            ),
+            "plot": lambda: run.plot("y", "rod"),
+            "drift": run.plot_drift,
+            "animation": lambda: run.animate(seconds=2.0),
+        }
     )
-    start = {"x": 1.0, "x_dot": 0.0, "y": 0.5, "y_dot": 0.0}
-    wheel = rimless()
-    guess = {"theta": -0.25, "theta_dot": 0.36}
-    orbit = ds.analysis.periodic_orbit(wheel, guess, section="strike")
-    things = {
-        "run": run,
-        "run of a case": case.solve(),
-        "stored run": ds.Trajectory.from_run(stored),
-        "system": system,
-        "problem": problem,
-        "case": case,
-        "comparison": ds.compare(system, until=0.5, initial={"x": -1.0}, tolerances=[1e-4, 1e-6]),
-        "sweep": ds.sweep(
-            case,
-            {"gravity": [9.0, 9.5, 10.0]},
-            until=0.5,
-            out=tmp_path_factory.mktemp("swept") / "s",
-            workers=0,
-        ),
-        "section": ds.analysis.sections(spring, q.x, 30.0, start),
-        "orbit": orbit,
-        "branch": ds.analysis.continue_orbit(orbit, {"slope": (0.045, 0.055)}, step=0.2),
-        "plot": run.plot("y", "rod"),
-        "drift": run.plot_drift(),
-        "animation": run.animate(seconds=2.0),
-    }
-    return {name: thing._repr_html_() for name, thing in things.items()}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_kind_of_result_is_well_formed_html_that_fetches_nothing(shown):
-    for html in shown.values():
+    for html in shown.all().values():
         checked(html)
 
 
@@ -141,6 +164,7 @@ def test_names_of_others_are_no_markup(shown):
     )
 
 
+@pytest.mark.slow
 def test_results_show_what_was_found(shown):
     assert "index-1 + idas" in shown["comparison"]
     assert "3 of 3" in shown["sweep"]
@@ -210,7 +234,7 @@ def test_every_text_can_be_read_in_light_and_dark(browser, shown, theme, tmp_pat
     grounds = set()
     for mark in THEMES[theme]:
         page = tmp_path / "page.html"
-        blocks = "".join(html for name, html in shown.items() if name != "animation")
+        blocks = "".join(html for name, html in shown.all().items() if name != "animation")
         page.write_text(f'<!DOCTYPE html><meta charset="utf-8"><body {mark}>{blocks}')
         tab = browser.new_context(offline=True).new_page()
         asked = []

@@ -43,6 +43,7 @@ def own_figure(document):
     return figure
 
 
+@pytest.mark.long_rows("True")
 @pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_is_whole_and_stands_alone(told, told_measured, sparse, several):
@@ -66,7 +67,7 @@ def test_has_every_goal_and_what_is_needed_to_repeat(told):
         assert version in text
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_does_not_claim_what_was_not_verified(told, told_measured):
     assert "not verified" not in page([told])
     assert "not verified" in page([told_measured])
@@ -130,7 +131,7 @@ def test_writes_page_and_json(two):
     assert short["drift"] == load(two[0])["drift"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_builds_the_same_page_again(two):
     page = rebuild(two[:1], lambda _: Swing())
     assert page == two[0] / "report.html"
@@ -140,7 +141,7 @@ def test_builds_the_same_page_again(two):
     assert rebuild(two[:1], lambda _: Swing()).read_text() == before
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_runs_side_by_side(two, tmp_path):
     before = (rebuild(two[:1])).read_bytes()
     page = rebuild(

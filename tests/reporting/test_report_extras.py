@@ -99,7 +99,7 @@ def test_smaller_is_not_called_larger(factor, words):
     assert _magnified(factor) == words
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_links_to_the_animation_that_lies_beside_it(told, tmp_path):
     drawn = told | {"drawing": None, "directory": str(tmp_path)}
     assert "Play the animation" not in page([bare(drawn)])
@@ -109,7 +109,7 @@ def test_the_page_links_to_the_animation_that_lies_beside_it(told, tmp_path):
     assert '<a href="animation.html">Play the animation</a>' in page([drawn])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_narrow_page_shows_that_there_is_more_to_the_right(told, tmp_path):
     """The right edge of a table is shaded until the table is scrolled to it."""
     file = tmp_path / "page.html"

@@ -121,7 +121,12 @@ def test_motion_and_samples_are_those_of_the_pendulum(pair, until):
         assert np.max(np.abs(run[name] - exact[name])) <= allowed, name
 
 
-@pytest.mark.long_beyond(11)
+@pytest.mark.long_rows(
+    "slider-crank-0.01-radau5 ggl",
+    "slider-crank-0.01-radau5 index-1",
+    "slider-crank-0.01-radau5 index-1 rate 10",
+)
+@pytest.mark.long_beyond(7)
 @pytest.mark.slow
 @every_pair
 @pytest.mark.parametrize("ratio", [1.0, 0.01])

@@ -66,7 +66,7 @@ def test_a_segment_of_very_many_steps_is_watched_piece_by_piece(monkeypatch):
     assert end.samples[:, 0] == pytest.approx(np.sin(at), abs=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_motion_that_creeps_for_ever_ends_with_a_sentence():
     """A bead at the vertical end of a rail, where its slope is infinite."""
     q = ds.coordinates(x="m", y="m")

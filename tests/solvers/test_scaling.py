@@ -81,7 +81,8 @@ def made(formulation: str, solver: str) -> dict[str, object]:
         pytest.skip(f"{solver} is not installed")
 
 
-@pytest.mark.long_beyond(11)
+@pytest.mark.long_rows("index-3-sundae-ida")
+@pytest.mark.long_beyond(7)
 @pytest.mark.slow
 @pytest.mark.parametrize(("formulation", "solver"), PAIRS)
 def test_pendulum_of_any_size_is_as_accurate_as_one_of_a_metre(formulation, solver) -> None:

@@ -230,6 +230,7 @@ HIDDEN_KINKS = {
 }
 
 
+@pytest.mark.long_beyond(7)
 @pytest.mark.default_rows(15)
 @pytest.mark.slow_rows(
     "a hat before a plain zero-cvodes",

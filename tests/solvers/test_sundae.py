@@ -123,7 +123,7 @@ def test_a_slider_crank_turns_as_by_taylors_method(name):
     assert worst <= (1e-3 if name == "index-3" else 1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_constraints_hold_at_the_level_that_is_imposed():
     drift = {}
     for name in ("index-2", "ggl", "index-3"):
@@ -279,7 +279,7 @@ def ended(run):
     return np.array([values[-1] for values in run.states.values()])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["index-1", "index-3"])
 def test_a_sparse_matrix_moves_a_chain_as_a_full_one_does(name, monkeypatch):
     system, initial = chain(30), chain_state(np.linspace(1.0, 1.5, 30).tolist())

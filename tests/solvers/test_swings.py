@@ -41,8 +41,8 @@ def rod() -> ds.MechanicalSystem:
     )
 
 
-@pytest.mark.long_rows("lsoda", "radau")
-@pytest.mark.slow_rows("cvodes", "dop853")
+@pytest.mark.long_rows("cvodes", "lsoda", "radau")
+@pytest.mark.slow_rows("dop853")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_ball_does_not_fall_through_a_table_that_is_shaken_lightly(solver):
     run = ds.solve(ball(1e-3), HORIZON, {"y": 3.0, "y_dot": 0.0}, solver=solver)

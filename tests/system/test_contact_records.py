@@ -76,7 +76,7 @@ def test_feet_that_stick_side_by_side_have_the_margin_of_both():
         assert set(run[f"{foot}_state"]) == {STICKS}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_feet_of_a_tripod_take_its_energy_in_space():
     """It slides and spins to rest on level ground: what it had, friction takes."""
     run = ds.problem("tripod").case("spins").solve()

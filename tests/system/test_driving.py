@@ -275,7 +275,7 @@ def test_a_law_that_gives_something_else_is_refused():
             ds.solve(system, 1.0, inputs={"push": sampled})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_rooms_of_a_run_hold_few_values_however_many_samples_there_are():
     """Checkpoints take the place of boundaries; any time of the run is computed from them."""
     system, law = plant()

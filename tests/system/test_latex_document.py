@@ -112,8 +112,15 @@ def test_sentences_between_equations_have_commands_and_lines_of_their_own():
     assert r"\n$$" not in text
 
 
-@pytest.mark.long_rows("andrews-angles", "omni-rolling-general", "rattleback-ellipsoid")
-@pytest.mark.long_beyond(8)
+@pytest.mark.long_rows(
+    "andrews-angles",
+    "omni-laws-friction",
+    "omni-rolling-general",
+    "rattleback-ellipsoid",
+    "rolling-coin-body",
+    "three-supports-body",
+)
+@pytest.mark.long_beyond(6)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "model"), EVERY)
 def test_the_equations_of_every_problem_compile(name, model, tmp_path):

@@ -114,13 +114,18 @@ CASES = [
 ]
 
 
-@pytest.mark.long_rows("omni-rolling-mecanum-changes12", "omni-rolling-spin-changes11")
+@pytest.mark.long_rows(
+    "cart-None-changes2",
+    "n-trailer-None-changes10",
+    "omni-rolling-mecanum-changes12",
+    "omni-rolling-spin-changes11",
+    "rattleback-None-changes7",
+    "roller-racer-None-changes6",
+)
 @pytest.mark.slow_rows(
     "bogies-None-changes3",
     "omni-inertialess-None-changes13",
-    "rattleback-None-changes7",
     "robot-arm-None-changes14",
-    "roller-racer-None-changes6",
     "rolling-disc-None-changes8",
     "spinning-top-None-changes5",
     "gyroscope-None-changes15",

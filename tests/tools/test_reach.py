@@ -121,7 +121,7 @@ def here():
     return graph_of(texts, read_all(texts))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_in_this_tree_layers_far_apart_do_not_reach_each_other(here):
     gallery = here.reached(["daesolve/gallery/page.py"])
     segment = {Path(path).parent.name for path in here.reached(["daesolve/solvers/segment.py"])}

@@ -187,7 +187,7 @@ def test_a_run_on_disk_is_pickled_by_its_place(tmp_path):
         found["x"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_another_process_sends_its_run_back():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as others:
         sent = others.submit(swing, 9.0).result()

@@ -27,8 +27,8 @@ SPARED = 15
 """The default suite has every so-many-th of them."""
 
 
+@pytest.mark.long_beyond(16)
 @pytest.mark.long_rows("0", "10", "110")
-@pytest.mark.long_beyond(24)
 @pytest.mark.slow_rows(
     "1",
     "106",

@@ -41,9 +41,13 @@ def check(case: Case, solver: str = "", formulation: str = "") -> None:
 
 
 @pytest.mark.long_rows(
-    "grazing twice in a step: oscillator, reset", "grazing twice in a step: sine of time, reset"
+    "grazing twice in a step: oscillator, reset",
+    "grazing twice in a step: sine of time, reset",
+    "kinks: x / |x| of a speed",
+    "redundant, chosen once: 4 parallel cranks, drop",
+    "touching contacts: 3 balls, e = 1",
 )
-@pytest.mark.long_beyond(120)
+@pytest.mark.long_beyond(80)
 @pytest.mark.default_rows(13)
 @pytest.mark.slow_rows(
     "contact of a moving surface: sine in x, e = 0, from the table",
@@ -64,11 +68,16 @@ def test_nothing_is_silently_wrong_by_the_default_choice(case):
     "contact of a moving surface: sine in x, e = 0, from the table, cvodes",
     "contact of a moving surface: two sines in x, e = 0, from above, sundae-cvode",
     "contact of a moving surface: two sines in x, e = 0, from the table, sundae-cvode",
+    "dependence by sampling: positions, Gaussian of place, drop, assimulo-radau5",
+    "features in time: wave packet, free, dop853",
     "features in time: wave packet, free, sundae-cvode",
     "runs that never return: rail with a vertical end, quarter of a circle, sundae-cvode",
+    "size of units: pendulum of 1e+06 m, radau",
+    "size of units: pendulum of 1e+09 m, cvodes",
     "zeros without a slope: u - sin u, reset, cvodes",
+    "zeros without a slope: u - sin u, stop, cvodes",
 )
-@pytest.mark.long_beyond(70)
+@pytest.mark.long_beyond(40)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "solver"), OTHERS, ids=[f"{case}, {solver}" for case, solver in OTHERS]

@@ -152,6 +152,7 @@ def test_chaos_through_resets_is_seen_with_solvers_that_pass_over_events_too(sol
     assert 0.5 < 1.0 / lyapunov_time(prepared) < 1.2
 
 
+@pytest.mark.long_rows("bouncing ball")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("pose", "start", "until"),

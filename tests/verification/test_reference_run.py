@@ -159,7 +159,7 @@ def test_a_tolerance_beyond_113_bits_is_refused(tolerance):
         ds.analysis.reference_run(oscillator(), 1.0, {"x": 1.0}, tolerance=tolerance)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_andrews_mechanism_to_eleven_digits():
     """Taylor's method in doubles keeps eleven digits of every state, CVODES at 1e-12 eight.
 

@@ -22,11 +22,11 @@ from daesolve.drawing import (
     Placed,
     Trace,
     evaluate,
-    evaluate_all,
     from_json,
     moves,
     names,
 )
+from daesolve.drawing.placing import evaluate_all
 from daesolve.reporting.facts import short
 from daesolve.reporting.figures.renderer import ABOVE, look_at, name, paint, paint_samples
 from daesolve.reporting.figures.style import RULE, common_legend, narrow, panel_width, strip, style

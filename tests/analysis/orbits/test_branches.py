@@ -23,7 +23,7 @@ from tests.analysis.orbits.test_finding import period_of_a_pendulum, start
 periodic_orbit, continue_orbit = ds.analysis.periodic_orbit, ds.analysis.continue_orbit
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_period_of_a_pendulum_grows_along_its_family() -> None:
     guess = {"theta": 0.5, "theta_dot": 0.0}
     orbit = periodic_orbit(systems.pendulum(), guess, 2.0, family={"theta": 0.5}, verify=False)
@@ -58,7 +58,7 @@ def test_a_walker_doubles_its_period_and_again() -> None:
         onward.at(1.0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_duffing_oscillator_folds_twice() -> None:
     system = systems.duffing()
     period = 2 * ca.pi / system.parameters.w
@@ -183,7 +183,7 @@ def test_a_rimless_wheel_stops_where_it_would_stand_upright(alpha: float, gravit
     assert not branch.special
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_interrupted_branch_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     orbit = periodic_orbit(systems.walker(), start(0.2, -0.2), section="strike", verify=False)
     over = {"slope": (0.008, 0.0155)}

@@ -119,7 +119,7 @@ def aside(count: int, dimension: int, seed: int = 7) -> list[np.ndarray]:
     return [0.05 * one / np.linalg.norm(one) for one in directions]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_steps_of_a_walker_that_are_five_percent_off_lead_to_an_orbit() -> None:
     quicker = 0
     for off in aside(20, 2):

@@ -67,10 +67,8 @@ HOSTILE: list[tuple[Any, Mapping[str, float], float | None, Mapping[str, Any], s
 ]
 
 
-@pytest.mark.slow_rows(
-    "bouncing_ball-guess19-6.283185307179586-options19-no orbit",
-    "lorenz-guess20-30.0-options20-no orbit was found",
-)
+@pytest.mark.long_rows("bouncing_ball-guess19-6.283185307179586-options19-no orbit")
+@pytest.mark.slow_rows("lorenz-guess20-30.0-options20-no orbit was found")
 @pytest.mark.parametrize(("system", "guess", "period", "options", "sentence"), HOSTILE)
 def test_what_is_no_orbit_is_refused_in_a_sentence(
     system: Any,
@@ -199,7 +197,7 @@ def test_guesses_off_by_five_percent_lead_to_orbits_near_to_the_top_and_beyond_a
     assert quicker > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_branch_never_has_a_point_that_is_no_orbit() -> None:
     # r sin a = sin b with r > 1: a cannot turn. What misses a turn is not taken for an orbit.
     q, p = ds.coordinates(a="rad", b="rad"), ds.parameters(r=(0.995, ""))

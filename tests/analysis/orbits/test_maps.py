@@ -60,7 +60,7 @@ STAIRCASE = {
 }  # fmt: skip
 
 
-@pytest.mark.long_rows("2.5")
+@pytest.mark.long_rows("2.5", "2.7183")
 @pytest.mark.parametrize(
     "value", [pytest.param(v, marks=slow_or_long(v in (2.5, 2.7183))) for v in STAIRCASE]
 )
@@ -168,6 +168,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.long_rows("row1")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "row",

@@ -24,7 +24,7 @@ def kept(kinds: tuple[type, ...] = MOTIONS) -> int:
     return sum(isinstance(thing, kinds) for thing in gc.get_objects())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_motion_of_a_point_is_left_when_the_next_is_found() -> None:
     orbit = ds.analysis.periodic_orbit(
         systems.walker(), start(0.2, -0.2), section="strike", verify=False

@@ -78,7 +78,9 @@ CASES = [
 
 
 @pytest.mark.long_rows(
-    "<lambda>-start1-2.5-over1-expected1", "pitchfork-start6-0.5-over6-expected6"
+    "<lambda>-start1-2.5-over1-expected1",
+    "<lambda>-start4-1.6-over4-expected4",
+    "pitchfork-start6-0.5-over6-expected6",
 )
 @pytest.mark.slow
 @pytest.mark.parametrize(("rule", "start", "value", "over", "expected"), CASES)

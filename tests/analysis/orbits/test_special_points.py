@@ -38,8 +38,7 @@ def ball(restitution: float) -> tuple[ds.analysis.PeriodicOrbit, float, float]:
     return orbit, fold, doubling
 
 
-@pytest.mark.long_rows("0.95")
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("restitution", [0.3, 0.5, 0.8, 0.95])
 def test_a_ball_folds_where_it_leaves_at_the_start_of_the_period_and_doubles(
     restitution: float,

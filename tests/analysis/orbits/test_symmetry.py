@@ -255,11 +255,12 @@ def check_circle(row: tuple[float, ...]) -> None:
     assert orbit.verdict == "unstable"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_circle_of_a_bicycle_has_every_column_of_a_balance() -> None:
     check_circle(CIRCLES[0])
 
 
+@pytest.mark.long_rows("row4")
 @pytest.mark.parametrize(
     "row",
     [
@@ -306,7 +307,7 @@ def test_a_branch_of_circles_of_a_bicycle_folds_where_it_leans_most() -> None:
         assert abs(orbit.exponents[0] - eigenvalue) < 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_bicycle_goes_in_circles_hands_free() -> None:
     # A balance in the turning frame without equations of motion; the multiplier is that of the
     # eigenvalue of small motions, exp(0.0155205107469496 T).

@@ -71,7 +71,7 @@ def test_a_ball_whose_bounces_end_rolls_on():
     assert run["floor"][-1] == pytest.approx(p["mass"] * p["gravity"], rel=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_tripod_is_that_of_the_reference():
     known = case("tripod_slides_and_spins_to_rest")["values"]
     found = TRIPOD.analyses["stopping"](TRIPOD.case("spins")).values
@@ -84,7 +84,7 @@ def test_the_tripod_is_that_of_the_reference():
     assert agrees(found["turned"], known["angle"])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_spin_lets_the_tripod_slide_down_until_it_stops():
     """It rests on a slope that holds it: the normal loads are those of a body at rest there."""
     bound = TRIPOD.case("slides-down")

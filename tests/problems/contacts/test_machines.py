@@ -207,7 +207,7 @@ def test_as_many_balls_leave_as_strike_where_they_are_a_hair_apart(name, strikin
         assert abs(rate - (top if leaves else 0.0)) <= top * still
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_balls_that_touch_leave_as_the_law_says():
     top = math.sqrt(2.0 * 9.81 / 0.3 * (1.0 - math.cos(0.5)))
     one = ds.problem("newtons-cradle").case("touching").solve().events[0].after

@@ -84,8 +84,7 @@ def test_a_superball_turns_its_slip_round_from_the_friction_of_the_reference_on(
         assert (abs(slip + p["v"][0]) <= 1e-12) == (share > 1.0)
 
 
-@pytest.mark.long_rows("known1")
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("known", cases("brick_corner_impact"))
 def test_the_corner_of_a_brick_slips_or_sticks_as_the_reference_says(known):
     p, values = known["params"], known["values"]

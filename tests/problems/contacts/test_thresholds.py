@@ -80,7 +80,7 @@ def test_a_block_that_slides_tips_from_the_friction_of_the_reference_on():
     assert found == pytest.approx(known["values"]["mu_tip"]["value"], abs=1e-8)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("known", cases("squat_threshold"))
 def test_a_block_wider_than_the_reference_says_stops_dead_at_its_first_impact(known):
     height = known["params"]["h"]

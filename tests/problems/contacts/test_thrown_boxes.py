@@ -76,14 +76,13 @@ def comes_to_rest(seed: int, **laws: str) -> None:
     assert np.max(np.diff(energy(run))) < 1e-10
 
 
-@pytest.mark.long_rows("5")
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [5, 7])
 def test_a_thrown_box_comes_to_rest_on_a_face(seed):
     comes_to_rest(seed)
 
 
-@pytest.mark.long_beyond(12)
+@pytest.mark.long_beyond(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 10, 23, *range(100, 116)])
 def test_thrown_boxes_come_to_rest_on_a_face(seed):

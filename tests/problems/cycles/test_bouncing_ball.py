@@ -44,7 +44,7 @@ def over_periods(case, periods):
     return max(misses), monodromy(case.starting(start), STATES, until)
 
 
-@pytest.mark.long_rows("a laboratory-1")
+@pytest.mark.long_rows("a laboratory--1", "a laboratory-1")
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [1, -1])
 @pytest.mark.parametrize("name", PAIRS)

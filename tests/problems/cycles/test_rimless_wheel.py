@@ -76,7 +76,7 @@ def test_a_wheel_comes_over_its_spoke_from_the_least_slope_on():
     assert [event.name for event in under.solve(until=20.0).events] == ["falls_back"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tips_that_are_contacts_step_as_the_resets_say():
     case = problem.case("contacts", slope=0.1)
     p = {"half_angle": math.pi / 8, **case.full_parameters}

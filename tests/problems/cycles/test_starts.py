@@ -25,7 +25,8 @@ def numbers(case):
     return {name: value for name, value in case.full_parameters.items() if name not in discrete}
 
 
-@pytest.mark.slow_rows("belt-oscillator", "bouncing-ball", "forced-pendulum", "impact-oscillator")
+@pytest.mark.long_rows("impact-oscillator")
+@pytest.mark.slow_rows("belt-oscillator", "bouncing-ball", "forced-pendulum")
 @pytest.mark.parametrize(
     "name",
     [

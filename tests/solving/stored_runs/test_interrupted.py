@@ -37,6 +37,7 @@ MARKS = {
 }
 
 
+@pytest.mark.long_beyond(6)
 @pytest.mark.slow
 @pytest.mark.slow_rows("cvodes", "dop853", "impacts", "projected", "switches")
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def as_if_killed(found, whole):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["done", "part"])
 def test_a_file_that_was_changed_gives_a_sentence_or_the_same_numbers(originals, tmp_path, kind):
     whole, refused = everything(originals[kind]), 0
@@ -132,8 +132,7 @@ def what_comes_of(original, place):
     return tables(place), [repr(run.events), run.drift]
 
 
-@pytest.mark.long_rows("300")
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("count", [12, pytest.param(CHANGED, marks=pytest.mark.slow)])
 def test_a_run_of_which_a_file_was_changed_is_mended_or_refused(originals, tmp_path, count):
     whole = what_comes_of(originals["part"], tmp_path / "whole")
