@@ -50,7 +50,7 @@ def test_steps_half_as_long_are_half_as_wrong(runs):
     assert coarse / fine == pytest.approx(2.0, abs=0.25)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_steps_converge_with_first_order():
     steps = 0.01, 0.005, 0.0025, 0.00125
     errors = [furthest(moreau(three_supports(), SLIDING, 0.9, step)) for step in steps]

@@ -147,7 +147,7 @@ def test_friction_takes_energy_at_both_ways_and_the_balance_holds():
     assert run.drift["energy"].max_relative < 1e-13
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_thousand_turns_keep_the_balance_of_energy():
     run = solved(1000 * 2 * np.pi / 9.0, at=ds.every(1.0))
     assert run.outcome is Outcome.COMPLETED

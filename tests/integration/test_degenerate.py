@@ -72,7 +72,7 @@ def test_a_collapse_ends_the_run_with_every_solver(solver):
     judged(collapse(solver=solver), near=1e-2 if isinstance(solver, ds.RadauIIA) else 5e-3)
 
 
-@pytest.mark.long_beyond(6)
+@pytest.mark.long_beyond(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("formulation", [ds.NullSpace(), ds.Projected()], ids=lambda f: f.name)
 @pytest.mark.parametrize(
@@ -101,6 +101,7 @@ def test_a_collapse_ends_a_run_with_idas(formulation):
     judged(collapse(formulation, ds.Idas()), most=40_000)
 
 
+@pytest.mark.long_beyond(3)
 @ASSIMULO
 @pytest.mark.slow
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_the_cycle_of_the_woodpecker_is_as_stable_as_the_reference_says():
     assert slope == pytest.approx(known["multiplier"]["value"], abs=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_woodpecker_keeps_its_period_a_thousand_times():
     system, start, found = bird()
     period = found["values"]["period"]["value"]

@@ -117,12 +117,14 @@ def test_a_near_miss_is_passed_with_multipliers(way):
     assert passed(1e-2, way) < 1e-12
 
 
+@pytest.mark.long_beyond(2)
 @each_way
 @each_distance
 def test_a_near_miss_is_passed_in_independent_velocities(distance, way):
     assert passed(distance, way, formulation=ds.NullSpace()) < 1e-12
 
 
+@pytest.mark.long_beyond(2)
 @each_way
 @each_distance
 def test_a_near_miss_is_passed_without_a_multiplier(distance, way):

@@ -302,6 +302,7 @@ def compact_velocities(shape, start, steps):
 IMPACTS_A_SHAPE = 600
 
 
+@pytest.mark.long_rows("8-4", "8-6")
 @pytest.mark.long_beyond(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("wheels", [3, 4, 5, 6])

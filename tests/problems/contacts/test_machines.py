@@ -163,7 +163,7 @@ def test_a_slider_without_friction_keeps_its_energy_and_turns_round_all_the_same
     assert np.ptp(run["energy"]) <= 1e-11
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_driven_slider_turns_a_thousand_times():
     run = ds.problem("slider-crank-clearance").case("driven").solve()
     assert run.outcome is ds.Outcome.COMPLETED

@@ -198,7 +198,7 @@ def returning_rod() -> ds.MechanicalSystem:
     return ds.MechanicalSystem(q, p, kinetic=kinetic, goals=[end])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_random_throws_gain_energy_as_often_as_the_reference_says():
     """By Newton's law alone, and not where slip is returned as the gap's speed is."""
     values, count = case("energy_statistics")["values"], 800

@@ -82,7 +82,7 @@ def test_a_thrown_box_comes_to_rest_on_a_face(seed):
     comes_to_rest(seed)
 
 
-@pytest.mark.long_beyond(6)
+@pytest.mark.long_beyond(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 10, 23, *range(100, 116)])
 def test_thrown_boxes_come_to_rest_on_a_face(seed):
@@ -126,7 +126,7 @@ def test_loads_of_a_box_that_lands_while_it_spins_are_those_of_equal_springs_or_
     assert np.sum(loads, axis=0) == pytest.approx(MASS * GRAVITY, abs=1e-8)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_time_steps_come_to_the_same_motion():
     start, parameters = thrown(3)
     until = 0.35  # Before a face lies on the floor, where loads are not determined.
@@ -149,6 +149,7 @@ def test_a_thrown_box_comes_to_rest_by_poissons_law_too(seed):
     comes_to_rest(seed, impact="poisson")
 
 
+@pytest.mark.long_beyond(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(200, 208))
 def test_thrown_boxes_come_to_rest_by_poissons_law_too(seed):
@@ -183,6 +184,7 @@ def test_a_box_that_sticks_where_it_lands_rests_whatever_its_loads_are():
     assert {rests_or_is_reported(seed) for seed in (3, 5, 7, 10)} == {True, False}
 
 
+@pytest.mark.long_beyond(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(300, 308))
 def test_thrown_boxes_rest_or_are_reported_to_have_loads_that_decide(seed):

@@ -148,7 +148,7 @@ def test_irregular_bounces_are_flights_from_parabola_to_parabola():
         assert event.after["y_dot"] == pytest.approx(speed, abs=1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_however_far_the_end_is_the_ball_does_not_fall_through_the_table():
     until = 300.0 * TURN
     run = problem.case("chaos").solve(until=until)
