@@ -44,6 +44,7 @@ def printed(readme: str, mark: str) -> str:
     return found[1]
 
 
+# Long: the list of all parts.
 def parts_of(scratch: Path, readme: str, tests: Selection) -> list[Part]:
     """Return the parts in the order in which they are to begin.
 

@@ -82,7 +82,7 @@ def test_a_thrown_box_comes_to_rest_on_a_face(seed):
     comes_to_rest(seed)
 
 
-@pytest.mark.long_beyond(3)
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 10, 23, *range(100, 116)])
 def test_thrown_boxes_come_to_rest_on_a_face(seed):
@@ -149,7 +149,7 @@ def test_a_thrown_box_comes_to_rest_by_poissons_law_too(seed):
     comes_to_rest(seed, impact="poisson")
 
 
-@pytest.mark.long_beyond(3)
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(200, 208))
 def test_thrown_boxes_come_to_rest_by_poissons_law_too(seed):
@@ -184,7 +184,7 @@ def test_a_box_that_sticks_where_it_lands_rests_whatever_its_loads_are():
     assert {rests_or_is_reported(seed) for seed in (3, 5, 7, 10)} == {True, False}
 
 
-@pytest.mark.long_beyond(3)
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(300, 308))
 def test_thrown_boxes_rest_or_are_reported_to_have_loads_that_decide(seed):
