@@ -89,7 +89,7 @@ def test_thrown_boxes_come_to_rest_on_a_face(seed):
     comes_to_rest(seed)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_box_whose_slip_turns_back_on_the_direction_in_which_it_began_comes_to_rest():
     """Another corner slips slowly beside it, and turns within nanoseconds."""
     comes_to_rest(444)
@@ -179,7 +179,7 @@ def rests_or_is_reported(seed: int) -> bool:
     return False
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_box_that_sticks_where_it_lands_rests_whatever_its_loads_are():
     assert {rests_or_is_reported(seed) for seed in (3, 5, 7, 10)} == {True, False}
 
