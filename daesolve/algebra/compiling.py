@@ -34,7 +34,7 @@ OPTIONS = {"error_model": "numpy", "nogil": True}
 SMALL = 4000
 """The size below which tables are made uncompiled: each takes at most a tenth of a second."""
 ENOUGH = 10 * SMALL
-"""What a process does uncompiled with one function, in all: about as much as compiling it takes."""
+"""The size of all that a process does uncompiled with one function."""
 INSTALLED = {"site-packages", "dist-packages"}
 """The names of folders of installed packages."""
 
@@ -150,13 +150,11 @@ def for_size(function: Any, size: int) -> Any:
     size
         How many values it goes through, about.
     """
-    if not is_little(function, size):
-        return function
-    return function.py_func
+    return function.py_func if is_little(function, size) else function
 
 
 def is_little(function: Any, size: int) -> bool:
-    """Return whether this task and all before it are too little to compile a function for them."""
+    """Count a task, and return whether it and those before are too little to compile for them."""
     if size >= SMALL or _done[function] >= ENOUGH:
         return False
     _done[function] += size

@@ -77,7 +77,7 @@ def runs() -> list:
     return run_batch(SWINGING.case(), MEMBERS, lanes=4)
 
 
-@pytest.mark.long_rows("0")
+@pytest.mark.slow_rows("0")
 @pytest.mark.parametrize("number", range(len(MEMBERS)))
 def test_a_member_is_to_rounding_what_it_is_by_itself(runs, number):
     member = MEMBERS[number]
