@@ -54,15 +54,22 @@ def selected_tests(*, everything: bool, since: str | None) -> Selection:
     return Selection(tuple(reached), tuple(beside(reached, changed)))
 
 
+def _folder_of_tests(source: PurePosixPath) -> PurePosixPath | None:
+    """Return where the tests of a source are; None if they are in no folder of their own."""
+    match source.parts:
+        case ("daesolve", *rooms, _) if rooms:
+            return PurePosixPath("tests", *rooms)
+        case ("problems", *_):
+            return PurePosixPath("tests/problems")
+        case _:
+            return None
+
+
 def beside(tests: Iterable[str], changed: Iterable[str]) -> list[str]:
     """Return the tests that changed, and those in the folders of what changed."""
     changed = set(changed)
-    folders = {
-        str(PurePosixPath("tests", *PurePosixPath(path).parts[1:-1]))
-        for path in changed
-        if path.startswith("daesolve/")
-    } - {"tests"}
-    return [path for path in tests if path in changed or str(PurePosixPath(path).parent) in folders]
+    folders = {_folder_of_tests(PurePosixPath(path)) for path in changed}
+    return [path for path in tests if path in changed or PurePosixPath(path).parent in folders]
 
 
 def main() -> int:
