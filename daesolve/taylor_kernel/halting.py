@@ -211,6 +211,14 @@ def onward(c, least, side):
 
 
 @njit(**OPTIONS)
+def divide_by_argument(c):
+    """Divide a polynomial that is zero at zero by its argument."""
+    for k in range(len(c) - 1):
+        c[k] = c[k + 1]
+    c[len(c) - 1] = 0.0
+
+
+@njit(**OPTIONS)
 def first_passage(
     rows, stride, numbers, outputs, borders, states, length, ended, guards, step, met, room
 ):  # fmt: skip
@@ -245,9 +253,7 @@ def first_passage(
         if goes and abs(c[0]) <= least and way * c[1] < 0.0:
             # It goes from zero, and may come back before it is clearly away: what is left of its
             # series without the zero has the sign that it has.
-            for k in range(order):
-                c[k] = c[k + 1]
-            c[order] = 0.0
+            divide_by_argument(c)
         count = UNRESOLVED if between else passages(c, way, least, pieces, places)
         if moves and abs(last) <= least and not ended:
             count = UNRESOLVED  # It may turn there, between two steps.

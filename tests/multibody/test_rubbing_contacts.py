@@ -144,7 +144,6 @@ def assert_same_events(run: ds.Trajectory, other: ds.Trajectory, abs_: float) ->
     np.testing.assert_allclose(found, [event.time for event in other.events], atol=abs_, rtol=0)
 
 
-@pytest.mark.long_rows("friction2-0.0-0.2")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("friction", "speed", "shaking"),

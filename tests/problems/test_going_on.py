@@ -53,21 +53,6 @@ def assert_goes_on(case, whole, begin):
         assert second.end_state[name] == pytest.approx(value, abs=1e-9 * largest)
 
 
-@pytest.mark.long_rows(
-    "bricard-bars",
-    "bricard-benchmark",
-    "five-bar-pd",
-    "flyball-governor-benchmark",
-    "free-roller-thrown",
-    "newtons-cradle-one",
-    "newtons-cradle-two",
-    "omni-friction-spin",
-    "omni-friction-straight",
-    "omni-lifting-dropped",
-    "omni-lifting-slides",
-    "slider-crank-clearance-clearance",
-    "thrown-rod-poisson",
-)
 @pytest.mark.long_beyond(9)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "case"), ALL)
