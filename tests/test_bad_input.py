@@ -98,6 +98,7 @@ REQUESTS = {
 }  # fmt: skip
 
 
+@pytest.mark.default_rows(13)
 @pytest.mark.parametrize("fault", REQUESTS)
 def test_a_wrong_request_is_reported_in_its_own_type(fault):
     kind, words, request = REQUESTS[fault]
@@ -313,6 +314,7 @@ SYSTEMS = {
 }  # fmt: skip
 
 
+@pytest.mark.default_rows(20)
 @pytest.mark.parametrize("fault", SYSTEMS)
 def test_a_system_without_meaning_is_refused_by_name(fault):
     kind, words, system = SYSTEMS[fault]
@@ -354,6 +356,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.default_rows(6)
 @pytest.mark.parametrize("fault", COMMANDS)
 def test_a_wrong_command_ends_with_status_2_and_one_sentence(fault):
     words, told = COMMANDS[fault]

@@ -121,7 +121,7 @@ EXAMPLES = [
 
 
 @pytest.mark.long_beyond(21)
-@pytest.mark.default_rows(18)
+@pytest.mark.default_rows(3)
 @pytest.mark.slow_rows(
     "daesolve.analysis.exponents",
     "daesolve.analysis.inverse_dynamics",

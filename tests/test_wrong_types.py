@@ -113,6 +113,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.default_rows(16)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_wrong_type_is_reported_by_name(fault):
     kind, words, request = FAULTS[fault]

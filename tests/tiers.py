@@ -35,7 +35,7 @@ TIERS = ("slow", "long")
 BUSY = 1.25
 """The power of the slowness of the loop, which stays in the nearest cache, that is allowed for: a
 busy processor delays what needs memory more."""
-PACED = 10.0
+PACED = 30.0
 """The seconds after which the speed of the processor is looked at again: a busy one changes it."""
 ROWS = {"slow_rows": "slow", "long_rows": "long"}
 """The marks that name rows, and the tier of these."""

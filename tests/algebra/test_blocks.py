@@ -25,6 +25,7 @@ def block_function(expression, t, x, p):
     return function_of("f", [t, x, p], [expression], (["t", "x", "p"], ["f"]))
 
 
+@pytest.mark.default_rows(23)
 @pytest.mark.slow_rows("exp")
 @pytest.mark.parametrize("operation", UNARY + BINARY)
 def test_every_operation_of_casadi_means_the_same_in_a_block(operation):
@@ -100,6 +101,7 @@ def long_function(rounds):
     return function_of("f", [t, x, p], outputs, (["t", "x", "p"], ["a", "b"]))
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 200])
 @pytest.mark.parametrize("own", [False, True])
 def test_registers_that_are_used_again_change_no_value(count, own):

@@ -35,6 +35,7 @@ def test_posed_twice_and_in_another_process_a_system_has_one_digest():
     assert found_in(POSED) == found_in(POSED) == other.stdout.strip()
 
 
+@pytest.mark.default_rows(4)
 @pytest.mark.parametrize(
     ("old", "new"),
     [

@@ -21,6 +21,7 @@ EXPRESSIONS = {
 }
 
 
+@pytest.mark.default_rows(4)
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_all_values_between_two_numbers_lie_within_the_enclosure(name):
     function = ca.Function("f", [X], [EXPRESSIONS[name]])

@@ -30,7 +30,7 @@ intervals = st.tuples(numbers, numbers).map(sorted)
 part = st.floats(0.0, 1.0)
 
 
-@pytest.mark.default_rows(6)
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("tan")
 @pytest.mark.parametrize("name", UNARY)
 @settings(derandomize=True, deadline=None)
@@ -45,7 +45,7 @@ def test_what_a_function_comes_to_lies_within_its_bounds(name, a, where):
     assert low <= value <= high
 
 
-@pytest.mark.default_rows(5)
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("or", "product", "difference", "and")
 @pytest.mark.parametrize("name", BINARY)
 @settings(derandomize=True, deadline=None)

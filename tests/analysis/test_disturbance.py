@@ -23,6 +23,7 @@ KICK = {"x": 0.1, "y_dot": 0.3}
 TIGHT = ds.Dop853(1e-12, 1e-14)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("until", [1.0, -1.0])
 def test_a_double_rate_is_a_line_times_an_exponential(until):
     found = ds.analysis.disturbance(

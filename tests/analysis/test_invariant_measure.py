@@ -77,6 +77,7 @@ def test_known_systems_keep_a_volume() -> None:
     assert (centred.exists, centred.evidence) == (True, "proved at these parameters")
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("cart")
 @pytest.mark.parametrize("name", ["chaplygin-sleigh", "bogies", "cart", "unicycle"])
 def test_known_systems_keep_none_at_all(name: str) -> None:

@@ -24,6 +24,7 @@ def after_bounces(count: int, height, gravity, restitution, time):
     return speed * since - gravity * since**2 / 2, speed - gravity * since, moment
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("count", [1, 2, 5, 9])
 def test_bouncing_ball_has_its_exact_derivatives_after_many_bounces(count):
     values = {"y": 1.0, "gravity": 9.81, "restitution": 0.8}

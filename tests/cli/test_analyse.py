@@ -107,6 +107,7 @@ def test_what_cannot_be_asked_gets_one_sentence(mine, words, sentence):
     assert len(told.strip().splitlines()) == 1
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("option", ["--rtol", "--atol"])
 def test_a_fixed_step_has_no_tolerance(option):
     told = call("run", "pendulum", "--fixed-step", "0.01", option, "1e-6", code=2).stderr

@@ -34,6 +34,7 @@ def test_the_version_is_that_of_the_distribution():
     assert version("daesolve") == ds.__version__
 
 
+@pytest.mark.default_rows(4)
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_help_is_short_too(command):
     told = call(command, "-h").stdout
@@ -103,6 +104,7 @@ def test_parameters_come_from_a_file_and_are_overridden(tmp_path):
     assert run["parameters"]["mass"] == 4.0
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("assimulo-odassl", "assimulo-radau5")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_runs_by_name(solver):
@@ -206,6 +208,7 @@ def test_show_tells_that_a_rule_makes_a_state_of_start_values():
     assert "a rule computes" not in call("show", "pendulum").stdout
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("words0-theta_dot_1 starts at 2.4")
 @pytest.mark.parametrize(
     ("words", "told"),
@@ -328,6 +331,7 @@ def test_a_run_whose_samples_are_sparse_keeps_its_beginning_for_the_report(tmp_p
     assert not (tmp_path / "close" / "opening.json").exists()
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("columns", [20, 40, 60, 80])
 def test_what_one_must_type_is_whole_in_every_terminal(columns, monkeypatch):
     problems, wheel = document("list")["problems"], document("show", "rolling-wheel")

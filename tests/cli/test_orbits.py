@@ -77,6 +77,7 @@ def test_a_branch_is_written_with_its_figure(wheel: Path, tmp_path: Path) -> Non
     assert "reached slope = 0.06" in page
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -165,6 +166,7 @@ def test_processes_share_a_map_to_the_same_bits(wheel: Path, tmp_path: Path) -> 
     assert answers[0] == answers[1]
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -81,6 +81,7 @@ FURTHER = [
 ]
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.long_rows("chaplygin-sleigh --until 1 --formulation viscous:1e-7 --initial speed=2")
 @pytest.mark.long_beyond(15)
 @pytest.mark.slow_rows(

@@ -85,6 +85,7 @@ def test_status_3_where_no_member_succeeded(mine, tmp_path):
     assert "1 of 1 members failed" in told.stderr
 
 
+@pytest.mark.default_rows(6)
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

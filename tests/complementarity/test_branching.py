@@ -16,6 +16,7 @@ from tests.reference.prism_trains import is_one_of, reactions_of_all_variants, t
 from tests.reference.prisms import CASES, random_prism
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize(("pairs", "count"), [(2, 20), (4, 20), (8, 6), (10, 2)])
 @pytest.mark.parametrize("unique", [True, False])
 def test_it_finds_all_answers_and_knows_it(pairs, count, unique):

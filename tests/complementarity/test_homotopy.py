@@ -70,6 +70,7 @@ def test_it_arrives_at_the_answer_wherever_each_load_has_one(pairs):
         assert_is_branch(problem, path)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("pairs", [2, 4, 6])
 def test_elsewhere_it_arrives_at_an_answer_of_the_right_sign_or_jams(pairs):
     turned = jammed = 0

@@ -34,6 +34,7 @@ def test_it_finds_the_answer_wherever_each_load_has_one(pairs):
         assert answer.physical
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("pairs", [2, 4, 8])
 def test_what_it_finds_is_an_answer_where_loads_have_none_or_several(pairs):
     """Here it may cycle: it finds most of the answers, and nothing that is none."""

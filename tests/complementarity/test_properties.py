@@ -126,6 +126,7 @@ def test_more_pairs_than_can_be_looked_at_are_decided_by_the_contraction_alone()
     assert w_property(held.at(2.0)) is None
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_the_friction_margin_is_where_bisection_finds_the_first_zero(count):
     random = np.random.default_rng(count)

@@ -88,6 +88,7 @@ def test_all_answers_of_random_configurations_are_those_of_an_enumeration_by_han
     assert min(counted.values()) > 0
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows(
     "n=1 mu<0.3-entry0",
     "n=1 mu<1.0-entry1",

@@ -209,6 +209,7 @@ def test_a_superball_turns_its_slip_round_and_keeps_its_energy():
         speed[2] = -speed[2]
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("known0")
 @pytest.mark.parametrize("known", cases("three_touching_balls"))
 def test_three_balls_that_touch_part_as_exact_rationals_say(known):

@@ -79,6 +79,7 @@ def grazing(guard) -> ds.MechanicalSystem:
     return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, events=[event])
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows("-20.0--4.7122-radau", "20.0-1.5706-radau")
 @pytest.mark.parametrize("solver", ["cvodes", "dop853", "radau"])
 @pytest.mark.parametrize(("until", "time"), [(20.0, "1.5706"), (-20.0, "-4.7122")])

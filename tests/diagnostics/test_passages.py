@@ -124,6 +124,7 @@ def test_too_low_a_rate_loses_the_branch_and_says_so(windows, rate):
     assert run.drift["energy"].max_relative <= REACH
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows("1000.0")
 @pytest.mark.parametrize("rate", [None, "auto", 25.0, 1000.0])
 def test_a_rate_that_is_high_enough_passes_without_a_false_alarm(rate):

@@ -21,6 +21,7 @@ def thrown(events=()):
     )
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("solver", ["taylor", "dop853"])
 @pytest.mark.parametrize("at", [None, [2.0]])
 def test_a_peak_within_a_step_is_found(solver, at):

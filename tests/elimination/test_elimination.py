@@ -382,6 +382,7 @@ def test_the_proximal_refinement_takes_the_bias_of_epsilon_away():
     assert errors[2] <= 20 * EPSILON
 
 
+@pytest.mark.default_rows(6)
 @pytest.mark.parametrize("mass", [1e-3, 1.0, 2.0, 3.0, 5.0, 7.0, 1e3])
 @pytest.mark.parametrize("x", [(0.6, -0.8, 0.8, 0.6), (0.0, -1.0, 0.0, 0.0)])
 def test_a_well_conditioned_system_needs_no_refinement(mass, x):

@@ -261,6 +261,7 @@ CONTRADICTIONS = {
 }
 
 
+@pytest.mark.default_rows(5)
 @pytest.mark.parametrize("rule", ["error", *RULES])
 @pytest.mark.parametrize("kind", CONTRADICTIONS)
 def test_goals_that_contradict_each_other_are_refused_whatever_the_rule(kind, rule):

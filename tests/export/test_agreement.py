@@ -88,6 +88,7 @@ def test_exported_problems_have_our_numbers(tmp_path, problem, name):
     compare(plant, module, built(directory / "plant.c", "-O1"), system)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("0.0-driven", "5.0-driven", "5.0-quaternion", "5.0-switched")
 @needs_compiler
 @pytest.mark.parametrize("pose", POSED.values(), ids=POSED)

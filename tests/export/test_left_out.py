@@ -61,6 +61,7 @@ def block():
     )
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize(
     ("speed", "pull", "rate"),
     [(1.0, 0.0, -4.905), (-1.0, 0.0, 4.905), (0.0, 3.0, 0.0), (0.0, 6.0, 6.0 - 4.905)],

@@ -33,6 +33,7 @@ def two_walls() -> ds.MechanicalSystem:
     return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, goals=walls)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("n-trailer-back-the input 'steer' appears in the constraint 'steered'")
 @pytest.mark.parametrize(
     ("problem", "case", "said"),

@@ -47,6 +47,7 @@ def followed(prepared, x, until, at, **changed):
 TIMES = np.linspace(0.02, 1.0, 8)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("direction", [1.0, -1.0])
 def test_residuals_of_the_hoop_obey_their_linear_laws(direction):
     """Started 1e-3 off: (c0 + c1 t) exp(-a t) for degree 2, exp(-b t) for degree 1 and implicit."""
@@ -335,6 +336,7 @@ def test_the_energy_is_not_pushed_along_a_velocity_that_nothing_changes(formulat
     assert run["x"] == pytest.approx(2.5 * np.sin(run["t"]) ** 2, abs=2e-8)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize(
     "formulation",
     [ds.Feedback(), ds.NullSpace(), ds.Projected()],

@@ -49,6 +49,7 @@ def residual(formulation, until=1.0):
 OFF = {"energy": None}
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize(
     "law",
     [

@@ -50,6 +50,7 @@ def problem_of(name: str, formulation: ds.Formulation) -> tuple[DaeProblem, obje
     return problem, numbers
 
 
+@pytest.mark.default_rows(5)
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=lambda f: f"{f.name} {f!r}"[:22])
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_consistent_unknowns_fulfil_every_equation(name, formulation):
@@ -139,6 +140,7 @@ def test_ggl_refuses_goals_of_a_control_system():
         ds.GGL().problem(Elimination(dynamics, plan, {}, ds.GGL().chosen_rates(dynamics, 10.0)))
 
 
+@pytest.mark.default_rows(6)
 @pytest.mark.parametrize("formulation", FORMULATIONS[1:], ids=lambda f: f.name)
 @pytest.mark.parametrize("name", ["pendulum", "wheel"])
 def test_the_jacobian_of_the_implicit_form_is_its_derivative(name, formulation):

@@ -79,6 +79,7 @@ def test_the_sleigh_in_its_own_velocities_obeys_the_equations_of_the_textbook(ph
     np.testing.assert_allclose(rate, expected, atol=100 * EPSILON * (1 + speed**2 + turning**2))
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("chain")
 @pytest.mark.parametrize(
     ("pose", "start"),

@@ -93,6 +93,7 @@ def test_settings_that_are_equal_as_numbers_only_are_different_ones():
     assert ds.Projected(Slowed(1.0)).shape != ds.Projected(Slowed(2.0)).shape
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("slowness", [[4.0], np.array([4.0]), {"a": 4.0}])
 def test_a_setting_that_may_change_is_refused_with_what_would_be_right(slowness):
     with pytest.raises(PosingError, match="the setting 'slowness' of the formulation 'slowed'"):

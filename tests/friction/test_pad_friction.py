@@ -40,6 +40,7 @@ def moment(exponent, power):
     return integral(power + 1.0) / integral(1.0)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("exponent", [-0.5, 0.0, 1.0, 2.0, 0.7])
 def test_both_coefficients_are_the_double_integrals_of_the_paper(exponent):
     sliding, turning = reduced_friction(RATIOS, exponent)

@@ -68,6 +68,7 @@ class TestUniformPressure:
         assert traction.n_instructions() < 140
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("exponent", EXPONENTS)
 def test_the_expression_is_the_double_integral_of_the_paper(exponent):
     found = friction(Pad(0.3, exponent), radius=0.3)
@@ -212,6 +213,7 @@ class TestNodes:
         assert np.array(found[0]).ravel() == pytest.approx([-force[0], -moment], rel=1e-14)
         assert float(found[1]) == pytest.approx(mean, rel=1e-14)
 
+    @pytest.mark.default_rows(1)
     @pytest.mark.parametrize("exponent", [-0.5, 2.0])
     def test_they_approach_the_pad(self, exponent):
         ratios = np.array([0.0, 0.3, 0.8, 1.5, 4.0])

@@ -96,6 +96,7 @@ def test_friction_may_depend_on_place_and_time():
     assert run["x_dot"][0] == pytest.approx(3.0 - 0.4 * GRAVITY * (1 - math.exp(-0.3)), rel=1e-14)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize(
     ("formulation", "solver"), PAIRS, ids=[f"{f.name} {s.name}" for f, s in PAIRS]
 )
@@ -165,6 +166,7 @@ def timed_prism(start: float, rate: float) -> ds.MechanicalSystem:
 BACKWARDS = {"x": 0.0, "x_dot": -100.0}
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(
     ("start", "rate", "end", "before", "after"),
     [(-13.0, 10.0, 0.5, 1.5, 6.3), (-4.0, -10.0, 0.8, 3.5, 1.5)],

@@ -52,6 +52,7 @@ def judged(run, most=5000, near=5e-3):
 # -- the collapse, with every solver -------------------------------------------------------------
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(
     "solver",
     [
@@ -85,6 +86,7 @@ def test_a_collapse_ends_the_run_in_other_formulations(formulation, solver):
     judged(collapse(formulation, solver), most=6000, near=1e-2)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(
     "formulation",
     [ds.Index1(), ds.Index2(), ds.Index3(), ds.GGL()],
@@ -167,6 +169,7 @@ def test_what_came_before_is_kept():
     assert np.all(np.isfinite(run.reactions["skate_1"]))
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("solver", [ds.Taylor(), ds.Cvodes()])
 def test_the_drift_is_that_of_the_run_which_ends_there_by_itself(solver):
     """The steps are the same but for the last; that which led beyond the end is taken back."""
@@ -237,6 +240,7 @@ def test_a_miss_by_a_hundredth_passes_with_the_default_options():
     assert not any("depending" in note for note in run.description["notes"])
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("distance", [1e-3, 1e-4, 1e-5, 1e-6])
 def test_independent_velocities_pass_near_misses(distance):
     run, end = passed(distance, ds.NullSpace())
@@ -252,6 +256,7 @@ def test_a_warning_comes_before_the_end():
     assert "'skate_1', 'skate_2'" in note
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("distance", [1e-4, 1e-6])
 @pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853()], ids=lambda solver: solver.name)
 def test_feedback_stops_where_it_would_be_wrong(distance, solver):

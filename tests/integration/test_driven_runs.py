@@ -41,6 +41,7 @@ def pushed():
     return pendulum(u.push + u.damp, q, inputs=u)
 
 
+@pytest.mark.long_beyond(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["linear", "cubic"])
 def test_a_thousand_measured_points_are_integrated_as_piece_by_piece(kind):

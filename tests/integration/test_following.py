@@ -27,6 +27,7 @@ def two_goals(wakes):
     )
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("gauss-minimum-norm", "step-drop")
 @pytest.mark.parametrize("rule", ["drop", "minimum-norm"])
 @pytest.mark.parametrize("name", LATER)
@@ -71,6 +72,7 @@ def piecewise_goals(wakes, order=1):
 AT_ONE = {"x": 0.0, "x_dot": 1.0, "y": 0.0, "z": 0.0, "z_dot": 0.0}
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("piece", PIECES)
 def test_a_goal_that_wakes_at_a_switch_ends_a_run_that_left_it_out(piece, order):
@@ -81,6 +83,7 @@ def test_a_goal_that_wakes_at_a_switch_ends_a_run_that_left_it_out(piece, order)
     assert run.end_state["z"] == pytest.approx(0.01 * run.end_time**2, rel=1e-11)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("piece", ["jump", "time", "steps"])
 def test_a_goal_that_wakes_at_a_switch_is_imposed_where_all_are_kept(piece):
     run = ds.solve(piecewise_goals(PIECES[piece]), 19.0, AT_ONE, redundant="minimum-norm")

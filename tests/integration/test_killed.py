@@ -80,24 +80,23 @@ def begun(directory, process):
         time.sleep(0.005)
 
 
-def test_a_run_that_is_killed_at_any_instant_goes_on(tmp_path, whole):
-    chance = random.Random(6)
-    for number in range(12):
-        directory = tmp_path / str(number)
-        process = started(directory)
-        begun(directory, process)
-        time.sleep(chance.uniform(0.0, 1.2) * whole[1].statistics.wall_seconds)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        same(directory, whole)
+@pytest.mark.long_beyond(3)
+@pytest.mark.parametrize("seed", range(12))
+def test_a_run_that_is_killed_at_any_instant_goes_on(tmp_path, whole, seed):
+    process = started(tmp_path)
+    begun(tmp_path, process)
+    time.sleep(random.Random(seed).uniform(0.0, 1.2) * whole[1].statistics.wall_seconds)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    same(tmp_path, whole)
 
 
-def test_a_run_that_is_killed_while_it_writes_goes_on(tmp_path, whole):
+@pytest.mark.long_beyond(3)
+@pytest.mark.parametrize("call", random.Random(7).sample(range(13, 8 * PARTS), 8))
+def test_a_run_that_is_killed_while_it_writes_goes_on(tmp_path, whole, call):
     """Each part makes three or more calls of fsync and replace; the first dozen begin the run."""
-    for call in random.Random(7).sample(range(13, 8 * PARTS), 8):
-        directory = tmp_path / str(call)
-        assert started(directory, call=call).wait() == -signal.SIGKILL
-        same(directory, whole)
+    assert started(tmp_path, call=call).wait() == -signal.SIGKILL
+    same(tmp_path, whole)
 
 
 def test_going_on_after_nine_tenths_takes_the_last_tenth(tmp_path, whole):
@@ -120,6 +119,7 @@ def command(*words):
     )
 
 
+@pytest.mark.long_beyond(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_that_is_interrupted_says_how_to_go_on(tmp_path, whole, number):
     directory = tmp_path / "run"

@@ -9,6 +9,7 @@ import daesolve as ds
 SOLVERS = [ds.Taylor(), ds.Dop853(), ds.Cvodes(), ds.RadauIIA(), ds.Lsoda()]
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("begin", [1e6, 1e9, -1e9])
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
 def test_a_free_motion_is_as_exact_late_in_time_as_from_zero_on(solver, begin):

@@ -90,6 +90,7 @@ def test_an_unknown_option_is_refused_with_the_nearest(name, tmp_path):
     assert f"unknown option of {name.removeprefix('case.')}" in str(caught.value)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("lyapunov_exponent")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_is_taken_or_refused_in_a_sentence_everywhere(name, tmp_path):

@@ -41,6 +41,7 @@ def test_run_that_an_event_stops(at: object) -> None:
     ends_with_its_samples(run)
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("at", SAMPLINGS)
 def test_run_on_disk_has_the_same_samples(at: object, tmp_path: Path) -> None:
     memory = ds.solve(stone(), until=5.0, initial={"y": HEIGHT}, at=at)

@@ -106,7 +106,7 @@ def _both_ways(
     return followed, solve(), count[0]
 
 
-@pytest.mark.default_rows(8)
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("pose", [_box, _sampled, _pendulum, _kicked])
 @pytest.mark.parametrize("at", [ds.every(0.05), ds.every_event()], ids=["even", "events"])
@@ -183,6 +183,7 @@ def test_where_a_reset_leaves_a_goal_unmet_the_run_fails_with_its_sentence() -> 
     assert run.events[-1].after["count"] == 19.0
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("period", [0.1, 0.05, 0.25, 0.137])
 @pytest.mark.parametrize("count", [50, 75])
 def test_ticks_that_fall_on_the_ends_of_segments_are_all_met(period: float, count: int) -> None:

@@ -59,7 +59,7 @@ def _truth(force: Callable[[Any, Any], Any], until: float) -> np.ndarray:
     return found.y[:, -1]
 
 
-@pytest.mark.default_rows(9)
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows("dop853-a ramp")
 @pytest.mark.parametrize("name", FORCES)
 @pytest.mark.parametrize("way", WAYS)

@@ -89,6 +89,7 @@ def test_an_event_at_the_switch_may_say_what_the_impact_does():
     assert run.end_state["x"] == pytest.approx(2.0, abs=1e-13)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_an_energy_that_vanishes_at_its_switch_is_continuous_there(solver):
     """Mass 2 forwards, 1 backwards: v = 1 - t/2 to 2 s, then -(t - 2). Found at v = 1e-17, T is

@@ -49,6 +49,7 @@ def test_slide_and_spin_of_a_disc_end_together():
     assert last["x_dot"] / (RADIUS * last["phi_dot"]) == pytest.approx(0.653, abs=5e-4)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("0.15-dop853", "0.25-dop853")
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "radau"])
 @pytest.mark.parametrize("off", [0.15, 0.25])

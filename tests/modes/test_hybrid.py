@@ -351,6 +351,7 @@ def test_a_barrier_that_counts_either_way_is_reported_to_need_a_direction():
     assert "choose one direction" in run.message
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853(), ds.RadauIIA(), ds.Lsoda()])
 def test_a_guard_that_counts_either_way_is_not_lost_where_another_interrupts(solver):
     """Both pass at 1 s; the speed first, to rounding."""

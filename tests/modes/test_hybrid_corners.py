@@ -30,6 +30,7 @@ def floor(q):
     return ds.Event("bounce", q.y, ds.FALLING, reset)
 
 
+@pytest.mark.long_beyond(1)
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
 @pytest.mark.slow
 def test_a_wheel_of_spokes_that_rocks_comes_to_rest_and_not_over_the_top(solver):
@@ -109,6 +110,7 @@ def test_guards_of_one_event_that_pass_together_are_reported_together(solver):
     assert run.events[0].time == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("line and parabola-cvodes")
 @pytest.mark.parametrize("solver", ["dop853", "lsoda", "cvodes"])
 @pytest.mark.parametrize("curved", [False, True], ids=["lines", "line and parabola"])

@@ -74,6 +74,7 @@ def stopping(mu, phi, slip):
 
 
 # In tau the jam has exponents between C = 0.36 and 0.93.
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(("mu", "phi"), [(1.8, 0.45), (1.6, 0.6), (2.0, 0.5)])
 def test_a_rod_jams_when_and_as_fast_as_a_quadrature_by_its_angle_says(mu, phi):
     time, rate, slip = jam_by_angle(mu, phi, 2.0, -6.0)
@@ -114,6 +115,7 @@ def test_a_jam_is_that_of_the_reference_and_ends_the_run_unless_told_otherwise()
     assert impulse == pytest.approx(known["jam_impulse_LN"]["value"], rel=1e-10)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "radau"])
 def test_a_jam_is_found_by_solvers_of_all_kinds(solver):
     time, _, slip = jam_by_angle(1.8, 0.45, 2.0, -6.0)
@@ -128,6 +130,7 @@ def test_a_jam_is_found_by_solvers_of_all_kinds(solver):
     assert run["theta"][1] == pytest.approx(run.events[0].detail["theta"] - turned, abs=1e-12)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("mu", [1.45, 1.55])
 def test_where_friction_is_too_small_for_a_jam_the_contact_opens_before(mu):
     """Below 8 / (3 sqrt 3) as C > 1; a little above it reactions pass zero first, too."""

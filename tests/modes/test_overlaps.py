@@ -47,6 +47,7 @@ def by_a_sampled_law(q, friction):
     return ball(q, u.height, friction, inputs=u), {"inputs": {"height": law}}
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("friction", [None, 0.3])
 @pytest.mark.parametrize(
     "jump", [by_a_mode, by_its_place, by_a_step_in_time, by_a_step_in_space, by_a_sampled_law]

@@ -8,6 +8,7 @@ import pytest
 import daesolve as ds
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize(
     ("friction", "force", "start", "events", "end"),
     [
@@ -44,6 +45,7 @@ def test_friction_that_is_zero_at_a_slip_of_zero_has_the_side_of_the_slip_that_f
     assert run.end_state["x"] == pytest.approx(end, abs=1e-12)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("friction", [1e-6, 0.01, 0.5])
 @pytest.mark.parametrize("power", [1, 3])
 def test_a_block_at_rest_slides_off_where_a_growing_force_passes_the_friction(

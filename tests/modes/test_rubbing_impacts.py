@@ -26,6 +26,7 @@ def ends_after(slow, law, friction):
     return end["y_dot"] - end["angle_dot"] / 2, end["y_dot"] + end["angle_dot"] / 2
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("slow", [0.0, 1e-9, 1e-6, 1e-5])
 @pytest.mark.parametrize("friction", [0.0, 0.3])
 def test_what_hardly_closes_is_thrown_by_what_others_push(slow, friction):

@@ -60,6 +60,7 @@ def test_a_block_that_is_stopped_by_its_front_foot_tips_and_rocks_to_rest():
     assert abs(run["x_dot"][-1]) + abs(run["theta_dot"][-1]) <= 1e-14
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(("friction", "tips"), [(0.499, False), (0.501, True)])
 def test_a_block_tips_from_the_friction_on_that_is_its_width_over_its_height(friction, tips):
     run = ds.solve(block(0.1, 0.2, friction), 0.01, standing(0.2, 1.0))
@@ -280,6 +281,7 @@ def test_a_hoop_rolls_slips_flies_lands_and_rolls_again():
     assert agrees(energy, known["E_final"], 12)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("found", cases("three_touching_balls"))
 @pytest.mark.parametrize("law", ["newton", "poisson", "sequential left", "sequential right"])
 def test_three_touching_balls_part_by_the_law_that_is_named(found, law):

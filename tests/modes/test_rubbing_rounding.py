@@ -58,6 +58,7 @@ def test_a_heavy_block_that_waits_on_two_feet_keeps_its_rate():
     assert times_of(run, "rear_slips") == pytest.approx([math.asin(0.3 * 9.81 / 3.9)], rel=1e-12)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("True-0.001", "True-1.0", "True-1e-06", "False-1.0", "True-1e-09")
 @pytest.mark.parametrize("size", [1.0, 1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("space", [False, True])
@@ -91,6 +92,7 @@ def test_bounces_that_are_left_out_rub_as_much_as_the_contact_that_stays(size, s
         assert run.end_state[name] == pytest.approx(part * at * size, rel=1e-12)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("True-0.0001", "True-0.001", "True-1e-05")
 @pytest.mark.parametrize("width", [1e-3, 1e-4, 1e-5])
 @pytest.mark.parametrize("space", [False, True])
@@ -170,7 +172,7 @@ def pushed_along(shape, ratio):
     return begin, rest.t[-1], rest.y[1, -1]
 
 
-@pytest.mark.long_beyond(10)
+@pytest.mark.long_beyond(12)
 @pytest.mark.slow
 @pytest.mark.default_rows(15)
 @pytest.mark.slow_rows(

@@ -276,6 +276,7 @@ def test_four_feet_without_a_spin_come_to_rest_as_a_point_does():
     assert abs(run["yaw"][-1]) <= 1e-12
 
 
+@pytest.mark.long_beyond(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 9))]

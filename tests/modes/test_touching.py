@@ -23,6 +23,7 @@ def row_of_balls(restitution):
     return ds.MechanicalSystem(q, kinetic=sum(q.dot[name] ** 2 for name in names) / 2, goals=goals)
 
 
+@pytest.mark.default_rows(2)
 @each_solver
 @pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
 def test_a_ball_thrown_at_two_that_touch_meets_both_as_one(solver, restitution):
@@ -99,7 +100,7 @@ def test_a_relation_to_a_contact_s_reaction_holds_in_flight_at_impacts_and_at_re
 # -- starts beyond a gap of zero by rounding -------------------------------------------------------
 
 
-@pytest.mark.default_rows(9)
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows("in space-1e-16")
 @pytest.mark.parametrize("depth", [1e-16, 1e-13, 1e-12, 1e-11, 1e-10])
 @pytest.mark.parametrize("kind", ["smooth", "rubs", "in space"])

@@ -271,7 +271,7 @@ def test_what_fires_past_zero_at_the_start_fires_at_its_first_zero_too(
     "dop853-Direction.RISING-0.01",
     "dop853-Direction.RISING-1e-06",
 )
-@pytest.mark.default_rows(11)
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("depth", [1e-2, 1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("way", [ds.RISING, ds.FALLING])
 @pytest.mark.parametrize("solver", ["taylor", ds.Taylor(engine="kernel"), "dop853"])

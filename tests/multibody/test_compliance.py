@@ -100,6 +100,7 @@ def thrown_back(speed, dissipation):
     )
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(("exponent", "dissipation"), [(1.5, 0.2), (2.0, 0.2), (1.0, 1.5)])
 def test_a_blow_of_hunt_and_crossley_is_thrown_back_as_in_closed_form(exponent, dissipation):
     ball = PlanarBody("b", MASS, 1.0, position=(0.0, 0.2), velocity=(0.0, -SPEED))

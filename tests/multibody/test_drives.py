@@ -157,6 +157,7 @@ def test_wheels_mesh_as_they_are_placed_and_their_angles_are_wrapped():
     assert not [note for note in run.description["notes"] if "not wrapped" in note]
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("in_space", [True, False])
 def test_a_rack_is_pushed_by_its_pinion(in_space):
     radius, extra = 0.2, (0.0,) * in_space
@@ -225,6 +226,7 @@ def rack_and_pinion(in_space, radius=0.2):
     return Mechanism([pinion, rack], [axle, rail, mesh, Motor("motor", axle, torque=5.0)])
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("in_space", [False, True])
 def test_a_pinion_drives_its_rack_through_many_turns_in_closed_form(in_space):
     """(I + m r^2) a'' = M, and the rack goes by r a: the force on it is m r a''."""

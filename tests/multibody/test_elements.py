@@ -50,6 +50,7 @@ def test_a_bushing_swings_a_body_along_each_axis_of_the_ground_in_closed_form():
         assert run[f"rubber_force_{k + 1}"] == pytest.approx(force, abs=1e-12)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_about_one_axis_alone_a_bushing_is_a_torsion_spring_and_a_damper(axis):
     """Through a wide angle, from where both are turned: the angle is I a'' + c a' + k a = 0."""
@@ -136,6 +137,7 @@ def test_the_forces_and_torques_that_a_bushing_shows_are_those_that_move_its_bod
     np.testing.assert_allclose(turns[1] @ euler, about, atol=1e-12)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("axis", [0, 2])
 def test_a_bushing_that_is_free_about_an_axis_bears_a_rotor_through_many_turns(axis):
     stiffness = [1e3, 1e3, 1e3, 50.0, 50.0, 50.0]

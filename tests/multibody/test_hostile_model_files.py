@@ -59,7 +59,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.default_rows(12)
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows(
     "nothing moves",
     "plugin",

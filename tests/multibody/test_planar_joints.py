@@ -174,6 +174,7 @@ def test_a_pin_in_a_slot_is_a_scotch_yoke():
     assert found["yoke_x_dot"] == pytest.approx(-cosine * rate**2 - sine * turn, rel=1e-12)
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("kind", [Fixed, Prismatic])
 @pytest.mark.parametrize("miss", [np.pi, np.pi - 1e-9, 1e-3])
 def test_a_body_that_is_placed_the_wrong_way_round_is_not_held_so(kind, miss):

@@ -52,6 +52,7 @@ def rolling_body(
     return Mechanism([body], [Rolling("road", body.frame(), surface)], gravity=(0, 0, -GRAVITY))
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("axisymmetric", [True, False])
 def test_a_disc_rolls_as_newton_and_euler_say(axisymmetric: bool) -> None:
     start = {"beta": 0.5, "alpha_dot": -5.0, "beta_dot": 0.0, "gamma_dot": 10.0}

@@ -96,6 +96,7 @@ def evaluated(surface: Surface) -> ca.Function:
     )  # fmt: skip
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("name", PROFILES)
 def test_the_lowest_point_is_the_one_that_a_search_finds(name: str) -> None:
     surface, profile = PROFILES[name]
@@ -114,6 +115,7 @@ def test_the_lowest_point_is_the_one_that_a_search_finds(name: str) -> None:
         assert np.linalg.norm(point - (point @ axis) * axis) == pytest.approx(off, abs=3e-8)
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("name", PROFILES)
 def test_the_gap_opens_with_the_normal_velocity_of_the_point_that_touches(name: str) -> None:
     surface, _ = PROFILES[name]

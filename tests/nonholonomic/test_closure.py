@@ -96,6 +96,7 @@ def test_linear_equations_leave_what_is_invariant_under_all_of_them(size, seed):
     assert len(found.hidden) == size  # one at a time: 1 c^T has rank one
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize(
     ("system", "state", "dimension", "free"),
     [
@@ -154,6 +155,7 @@ def test_constraints_that_move_may_agree():
     assert found.state["y"] == pytest.approx(0.6, rel=1e-12)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(
     "goals",
     [

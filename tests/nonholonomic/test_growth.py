@@ -111,6 +111,7 @@ def test_a_folded_car_with_trailers_has_the_largest_degree(trailers):
     assert found.generic == tuple(range(2, trailers + 4))
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize(
     ("row", "dims"),
     [
@@ -133,6 +134,7 @@ def test_growth_vectors_are_those_of_the_literature(row, dims):
     assert found.bracket_generating
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("row", ["cart", "cart that skids", "mecanum", "ball"])
 def test_the_first_brackets_miss_as_many_dimensions_as_may_be_substituted(row):
     system = next(entry for entry in tables.TABLE if entry.name == row).pose().system

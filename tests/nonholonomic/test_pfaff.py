@@ -59,7 +59,7 @@ def attitude(system):
     return {"w": 1.0} if "w" in system.coordinates.names else None
 
 
-@pytest.mark.default_rows(14)
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("row", tables.TABLE, ids=lambda row: row.name)
 def test_combinations_are_as_many_as_by_hand_and_the_same_alone_as_in_any_lagrangian(row):
     system = row.pose().system

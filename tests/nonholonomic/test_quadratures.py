@@ -33,6 +33,7 @@ def damped(**more):
     )
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize(
     "formulation", [ds.Feedback(rate=5.0), ds.NullSpace(), ds.Projected(), ds.Index1(5.0)]
 )

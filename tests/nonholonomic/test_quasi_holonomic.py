@@ -53,7 +53,7 @@ def difference(solved, count=3):
 
 
 @pytest.mark.slow_rows("rubber ball")
-@pytest.mark.default_rows(8)
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("row", TABLE, ids=[row.name for row in TABLE])
 def test_the_verdict_is_that_of_the_table_and_of_the_accelerations(row):
     solved = row.pose()
@@ -71,6 +71,7 @@ def test_the_verdict_is_that_of_the_table_and_of_the_accelerations(row):
         assert difference(solved) > 1e-2
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("left", ["skate_0", "skate_1"])
 def test_a_pair_that_may_skid_spoils_its_own_wheels_alone(left):
     solved = vehicle()
@@ -150,6 +151,7 @@ def nonlinear_difference(solved):
         yield np.max(np.abs(found[[0, 2]] - other)) / max(1.0, np.max(np.abs(found)))
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("skate", [True, False])
 @pytest.mark.parametrize("speed", [0.0, 0.8, 1.0 + ca.sin(time)], ids=["rest", "even", "uneven"])
 def test_on_a_floor_that_moves_the_verdict_is_that_of_the_accelerations(speed, skate):

@@ -37,6 +37,7 @@ def test_gimbal_lock_leaves_the_multipliers_undetermined():
         model.start(near)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("solver0-1")
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize(

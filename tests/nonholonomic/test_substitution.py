@@ -86,6 +86,7 @@ def rows(*, slow=SIMILAR):
     ]
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows("cart", "rubber Chaplygin ball")
 @pytest.mark.parametrize("row", [row for row in rows() if row.values[0].holds])
 def test_what_is_quasi_holonomic_moves_as_before_and_has_the_same_reactions(row):
@@ -99,6 +100,7 @@ def test_what_is_quasi_holonomic_moves_as_before_and_has_the_same_reactions(row)
     assert mismatch(solved.system, small.system) < 1e-12
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows("ball")
 @pytest.mark.parametrize("row", rows(slow=(*SIMILAR, *[row.name for row in TABLE if row.holds])))
 def test_voronets_equations_hold_for_any_constraints(row):
@@ -265,6 +267,7 @@ def test_forces_on_wheels_are_mapped(gyroscopic):
     assert mismatch(system, small) < 1e-12
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("column", [list, lambda entries: ca.vertcat(*entries)])
 def test_forces_given_as_a_column_are_mapped(column):
     solved = unicycle()
@@ -334,6 +337,7 @@ def furnished():
     )  # fmt: skip
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("gyroscopic", ["refuse", "keep"])
 def test_everything_else_is_carried_over(gyroscopic):
     system = furnished()

@@ -132,6 +132,7 @@ def distance(case):
     return np.max(np.abs(found - other)) / np.max(np.abs(found - before))
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("both held by friction")
 @pytest.mark.parametrize("name", named(HOLDS))
 def test_where_the_model_is_said_to_hold_it_is_near(name):
@@ -143,6 +144,7 @@ def test_where_the_model_is_said_to_hold_it_is_near(name):
     assert distance(case) < 0.05
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("name", named(FAILS))
 def test_where_it_is_far_it_is_not_said_to_hold(name):
     case = FAILS[name]()

@@ -152,6 +152,7 @@ def difference(case, changes):
     return full, motion(put, f, x, w, t, positions, velocities)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("name", CASES)
 def test_where_the_momentum_vanishes_with_the_other_constraints_the_motion_is_the_same(name):
     case = CASES[name]
@@ -162,6 +163,7 @@ def test_where_the_momentum_vanishes_with_the_other_constraints_the_motion_is_th
     np.testing.assert_allclose(substituted, full, atol=1e-9)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("moving rail")
 @pytest.mark.parametrize("name", CASES)
 def test_where_it_does_not_vanish_the_motion_is_another(name):

@@ -117,7 +117,7 @@ def ended(words):
 
 
 @pytest.mark.long_beyond(24)
-@pytest.mark.default_rows(8)
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows(
     'start-raise Deep("x")',
     "start-raise SystemExit",
@@ -140,7 +140,7 @@ def test_what_poses_a_case_may_fail(tmp_path, place, line):
         assert "\n" not in str(raised.value)
 
 
-@pytest.mark.default_rows(10)
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows("return ds.time")
 @pytest.mark.parametrize("line", FAILS + RETURNS)
 def test_an_analysis_and_a_measure_may_fail(tmp_path, line):

@@ -46,6 +46,7 @@ LEVEL = [Q.z - P.height, Q.tilt_x, Q.tilt_y]
 SLIDING = {"x": 0.0, "x_dot": 1.0, "y_dot": 0.2, "phi_dot": 2.0}
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows(
     "0.3-residuals0", "0.3-residuals1", "0.3-residuals3", "1.5-residuals0", "1.5-residuals1"
 )

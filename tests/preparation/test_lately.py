@@ -37,6 +37,7 @@ def test_the_same_request_of_a_system_is_prepared_once():
     assert second.compilation.seconds == 0.0
 
 
+@pytest.mark.default_rows(4)
 @pytest.mark.parametrize("number", range(len(OTHERS)))
 def test_another_request_is_prepared_for_itself(number):
     system = pendulum()

@@ -58,6 +58,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.default_rows(7)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_has_its_own_type_and_names_what_is_wrong(fault):
     kind, words, change = FAULTS[fault]
@@ -196,6 +197,7 @@ def test_a_rate_that_feeds_nothing_back_is_not_called_stiff():
     assert not any("is stiff for" in note for note in run.notes)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("0.199-1e-09", "0.0-1e-06", "0.0-1e-09")
 @pytest.mark.parametrize("unit", [1.0, 1e-4, 1e-6, 1e-9])
 @pytest.mark.parametrize("kink", [0.0, 0.199])

@@ -30,6 +30,7 @@ def ball(kind: str) -> ds.MechanicalSystem:
     )
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("value", [-0.2, 0.91, math.pi])
 @pytest.mark.parametrize("kind", ["smooth", "rubbing", "sideways", "event"])
 def test_what_parameters_make_of_a_restitution_lies_between_zero_and_one(

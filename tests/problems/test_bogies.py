@@ -324,6 +324,7 @@ def test_questions_that_have_no_answer_are_refused():
         near_miss(0.1, "reduced").analyse("passage")
 
 
+@pytest.mark.default_rows(1)
 @each_model
 def test_the_figures_of_each_case_are_drawn(model):
     for case in problem.cases:

@@ -24,6 +24,7 @@ def angles(case, times):
     return solve_ivp(rate, span, [given["angle"]], **options).y[0]
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("name", ["round-and-round", "settling", "tractrix"])
 def test_the_angle_obeys_one_equation(name) -> None:
     case, times = problem.case(name), np.linspace(0.0, 8.0, 41)

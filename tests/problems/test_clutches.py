@@ -54,6 +54,7 @@ def test_a_clutch_slips_where_the_torque_comes_to_its_static_limit(share):
     assert run.events[0].time == pytest.approx(share * limits[first] / 100.0, rel=1e-11)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("name", ["engage", "overload", "shift"])
 def test_work_of_the_engine_goes_into_energy_heat_and_the_load(name):
     run = problem.case(name).solve()

@@ -52,6 +52,7 @@ def joined_across(line, told):
     return len(across) == len(told["times"]) and not monotonous
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.long_rows("omni-lifting", "three-supports")
 @pytest.mark.long_beyond(8)
 @pytest.mark.slow_rows("rolling-wheel")

@@ -100,6 +100,7 @@ def test_what_is_said_of_the_start_is_newer_than_the_run_that_ended():
     assert (elsewhere.times[0], elsewhere["x"][-1]) == (2.0, pytest.approx(2.0, rel=1e-14))
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows(
     "-7.3-0.3-0.0",
     "0.0-0.3-0.0",
@@ -146,6 +147,7 @@ def test_bounces_that_are_left_out_end_by_another_clock():
         assert ended == pytest.approx(1e-6, abs=1e-8)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("stored", [False, True])
 @pytest.mark.parametrize("before", [0.0, 1e-16, 1e-15, 1e-14, 1e-13, 1e-3])
 def test_a_tick_that_is_due_at_a_point_or_next_to_it_is_not_lost(tmp_path, before, stored):
@@ -427,6 +429,7 @@ def falling(then, slope, start_time):
     return lambda until: ds.solve(body, until, {"y": 50.0, "y_dot": -96.0}, start_time=start_time)
 
 
+@pytest.mark.default_rows(5)
 @pytest.mark.parametrize("start_time", [0.0, -0.4, 1e5, 1e9])
 @pytest.mark.parametrize("slope", [1.0, -1e6])
 def test_a_run_leaves_the_event_that_stopped_another_whatever_the_clock(slope, start_time):
@@ -438,7 +441,7 @@ def test_a_run_leaves_the_event_that_stopped_another_whatever_the_clock(slope, s
     assert not second.events
 
 
-@pytest.mark.default_rows(8)
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("roundings", [0, 1, 64, 200, 10**6])
 @pytest.mark.parametrize("slope", [1.0, -1e6])
 @pytest.mark.parametrize("start_time", [0.0, -0.4, 1e5])

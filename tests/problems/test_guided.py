@@ -119,6 +119,7 @@ def half_speed_squared(p, structure, x):
     return p["pull"] * work / p["mass"]
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(
     ("name", "structure"),
     [("plain", {}), ("rollers", {"rollers": True}), ("wheels", {"rollers": True, "wheels": True})],

@@ -72,6 +72,7 @@ def test_a_fast_top_costs_no_more_turns_than_its_nutation_has():
     assert largest_drift(run) < 1e-12
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(("factor", "least", "most"), [(1.02, 0.0, 6e-6), (0.9, 0.1, 2.0)])
 def test_an_upright_top_sleeps_above_the_bound_alone(factor, least, most):
     """With w^2 = m g l/A it sways by 1e-6/sqrt(1 - 1/1.02^2), or grows as exp(0.44 w t)."""
@@ -160,6 +161,7 @@ def largest_corner_error(run, case):
     return np.max(np.abs(found - truth))
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("model", ["cross", "hinges"])
 def test_bricard_s_mechanism_starts_on_the_edges_of_a_cube(model):
     assert bricard.problem.case("benchmark", model=model).consistent_start().changes == {}

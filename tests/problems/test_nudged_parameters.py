@@ -57,7 +57,7 @@ def by_equations(name: str) -> list[list[BoundCase]]:
 
 @pytest.mark.long_rows("bicycle", "rattleback", "rolling-wheel")
 @pytest.mark.long_beyond(11)
-@pytest.mark.default_rows(12)
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows(
     "andrews",
     "bricard",

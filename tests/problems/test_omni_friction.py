@@ -45,6 +45,7 @@ def values_at(case: Any, state: dict[str, float], slips: np.ndarray) -> dict[str
     return found
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("four-wheels", "truncated")
 @pytest.mark.parametrize(
     ("changes", "shares"),

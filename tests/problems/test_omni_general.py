@@ -159,6 +159,7 @@ def vehicle(request):
 # -- against rigid bodies in space ---------------------------------------------------------------
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows("mecanum-0", "symmetric-0", "mecanum-2", "odd-1")
 @pytest.mark.parametrize("seed", range(5))
 def test_the_kinetic_energy_is_the_sum_over_the_bodies(vehicle, seed):
@@ -198,6 +199,7 @@ def test_the_contact_lies_on_a_roller_that_fills_the_wheel_s_cylinder(angle, chi
     assert point[0] == pytest.approx(-0.05 * math.tan(chi) * math.tan(angle), abs=1e-16)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_accelerations_and_forces_are_those_of_the_bodies(vehicle, seed):
     """Momenta change as the forces at the contacts, and nothing else, ask for."""

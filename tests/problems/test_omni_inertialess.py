@@ -63,6 +63,7 @@ def case_run(name, model):
 # -- the motion ----------------------------------------------------------------------------------
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows("mecanum")
 @pytest.mark.parametrize("name", CASES)
 def test_states_and_reactions_are_those_of_bodies_with_multipliers(name):
@@ -90,6 +91,7 @@ def test_wheels_anywhere_with_any_rollers_move_as_bodies_with_multipliers():
             np.testing.assert_allclose(found, values, rtol=0.0, atol=1e-11, err_msg=quantity)
 
 
+@pytest.mark.default_rows(5)
 @pytest.mark.parametrize("model", ["corrected", "constrained"])
 @pytest.mark.parametrize("name", CASES)
 def test_energy_is_kept(name, model):

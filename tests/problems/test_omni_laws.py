@@ -39,6 +39,7 @@ def random_state(case: Any, generator: np.random.Generator) -> dict[str, float]:
     return state
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("pointed", "mecanum")
 @pytest.mark.parametrize(
     ("name", "changes"),

@@ -119,6 +119,7 @@ def test_rates_of_rollers_between_impacts_are_those_of_the_run(model):
             np.testing.assert_allclose(rates, column(exact, f"phi_dot_{i}_{j}"), atol=0.015)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("model", ["thesis", "compact"])
 def test_energy_of_a_piece_is_that_of_the_run(model):
     run = told("twist", model, 2.0)

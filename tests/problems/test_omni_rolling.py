@@ -111,6 +111,7 @@ def test_the_start_rolls_without_slipping_and_without_leaving_the_ground(moving)
     assert np.max(np.abs(parts[5])) <= 1e-14
 
 
+@pytest.mark.default_rows(1)
 def test_the_energy_is_that_of_the_bodies(moving):
     shape, start, (case, x, p), (parts, *_) = moving
     expected = pytest.approx(parts[4].item(), rel=1e-13)
@@ -121,6 +122,7 @@ def test_the_energy_is_that_of_the_bodies(moving):
     assert evaluated(dynamics, [dynamics.outputs["energy"]], x, p)[0] == expected
 
 
+@pytest.mark.default_rows(2)
 def test_accelerations_and_forces_are_those_of_the_bodies(moving):
     _, _, (case, x, p), (_, expected, reactions) = moving
     own = p[: len(case.system.dynamics.ranges)]
@@ -229,6 +231,7 @@ def at_border(rng, shape):
     return start, steps
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows("shape2")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_impact_is_one_projection_however_it_is_written(shape):

@@ -134,6 +134,7 @@ def test_several_answers_are_refused_where_one_is_asked_for():
 ANSWERS = [(name, variant) for name, prism in PRISMS.items() for variant in prism.answers()]
 
 
+@pytest.mark.default_rows(4)
 @pytest.mark.parametrize(("name", "variant"), ANSWERS)
 def test_supports_that_yield_bear_the_physical_answers_alone(name, variant):
     # The gap is many times the deflection of 0.5 mm, so that no other support is touched.

@@ -294,6 +294,7 @@ def posed(request):
 FLOATS = st.floats(-1.0, 1.0)
 
 
+@pytest.mark.default_rows(1)
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     st.tuples(FLOATS, FLOATS, FLOATS, FLOATS, FLOATS),

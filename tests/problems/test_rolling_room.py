@@ -40,6 +40,7 @@ def touches(track, radius, second, tolerance=TOUCH):
     return here.centres(radius)[0] == pytest.approx(centre, abs=tolerance)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("0.49", "0.5002", "0.505", "2.0")
 @pytest.mark.parametrize("radius", [0.49, 0.5002, 0.505, 0.6, 1.0, 2.0])
 def test_in_a_parabola_a_disc_rests_on_both_flanks(radius):
@@ -93,6 +94,7 @@ def test_in_an_ellipse_a_disc_rests_on_both_sides_of_a_tip(a, b, turn, part):
         assert touches(track, radius, second)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("radius", [0.3, 0.499999, 0.500001, 0.7])
 def test_in_a_circle_a_disc_fits_everywhere_or_nowhere(radius):
     track = traced(CIRCLE, 4.0, polar_angle=0.4)
@@ -141,6 +143,7 @@ def test_the_largest_disc_on_the_quartic():
     assert 1 / found.largest_radius == pytest.approx(3.434, abs=5e-4)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("radius", [0.31, 0.321, 0.35, 0.5])
 def test_a_neck_stops_a_disc_that_fits_everywhere_locally(radius):
     track = traced(CASSINI, 8.0, contact_x=-0.9)
@@ -267,6 +270,7 @@ def test_brute_force_finds_the_same_largest_disc_and_second_contacts(amplitudes,
             assert np.any(overlaps[soon])
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows(
     "curve1-start1-0.5002", "curve5-start5-0.3", "curve6-start6-0.01", "curve0-start0-0.6"
 )

@@ -72,6 +72,7 @@ def test_backwards_from_the_end_the_start_is_reached_again(case, half_an_hour):
         assert np.abs(back[name] - expected[name]) < 1e-9, name
 
 
+@pytest.mark.default_rows(1)
 def test_a_thousand_turning_points_are_passed_and_the_spin_is_never_wrong(case, half_an_hour):
     speed = half_an_hour["speed"]
     moving = speed[np.abs(speed) > 1e-9]

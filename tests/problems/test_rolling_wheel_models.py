@@ -54,6 +54,7 @@ def test_the_printed_model_cannot_start_from_rest_and_says_why(case):
         PROBLEM.case(case, model="printed").solve(until=1.0)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("hoop-None", "hoop-solver3", "hoop-solver2")
 @pytest.mark.parametrize(
     "solver", [None, ds.Dop853(1e-8, 1e-10), ds.Dop853(1e-12, 1e-14), ds.Lsoda()]

@@ -14,6 +14,7 @@ HEAVY = stored_pendulum.HEAVY_BOB.bob_inertia
 MEASURED_ONLY = ds.Feedback(rates={"energy": None})
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("pendulum-0.0-bounds0")
 @pytest.mark.parametrize(
     ("name", "inertia", "bounds"),

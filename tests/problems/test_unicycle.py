@@ -19,6 +19,7 @@ def truth():
     return unicycle_states(TIMES)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("model", ["wheel", "sleigh"])
 @pytest.mark.parametrize("formulation", [ds.Feedback(), ds.NullSpace()], ids=lambda f: f.name)
 def test_states_and_forces_are_those_of_the_closed_form(model, formulation, truth):

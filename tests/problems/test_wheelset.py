@@ -64,6 +64,7 @@ def test_the_full_model_is_the_exact_solution(case):
     assert largest_error(run, truth.full(TIMES, 0.01, FORCES[case])) < 1e-12
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("case", FORCES)
 def test_diracs_model_is_equations_17(case):
     run = problem.case(case, model="dirac").solve(until=6.0, at=TIMES)

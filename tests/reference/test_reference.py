@@ -121,6 +121,7 @@ def test_hoop_keeps_energy_contact_tangency_and_no_slip(start: tuple[float, floa
     assert (sine < 0).all()
 
 
+@pytest.mark.default_rows(1)
 @each_start
 def test_hoop_velocities_and_reactions_obey_newton(start: tuple[float, float]) -> None:
     times = np.array([0.3, 1.6])
@@ -206,6 +207,7 @@ def test_a_light_bob_leaves_the_hoop_alone() -> None:
         np.testing.assert_allclose(loaded[name], free[name], rtol=0, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("pendulum-heavy-bob")
 @pytest.mark.parametrize("name", CASES)
 def test_stored_motion_keeps_energy_and_begins_as_integrated_now(name: str) -> None:
@@ -222,6 +224,7 @@ def test_stored_motion_keeps_energy_and_begins_as_integrated_now(name: str) -> N
         np.testing.assert_allclose(state[key][early], values, rtol=2 * EPSILON, atol=1e-30)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("name", ["pendulum", "pendulum-heavy-bob", "pendulum-chaotic"])
 def test_wheel_with_pendulum_obeys_newton_for_each_body(name: str) -> None:
     case = CASES[name]

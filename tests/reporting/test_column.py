@@ -31,6 +31,7 @@ def tops(figure: Figure) -> list[float]:
     return [axes.get_position().y0 for axes in figure.axes]
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_panels_side_by_side_stand_below_each_other(count: int):
     figure = beside(count)

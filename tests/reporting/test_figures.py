@@ -45,6 +45,7 @@ def test_draws_one_run_several_and_none(draw, told, told_measured, sparse):
             assert "<svg" in svg(figure, "one")
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("draw", ALL)
 def test_survives_values_that_are_not_finite(draw, told):
     told["states"]["x"] = [None] * len(told["times"])
@@ -241,6 +242,7 @@ def test_residuals_that_are_always_zero_are_named_and_take_no_panel(told, size, 
         assert len(shown) == before + 8 * (not named)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("0.001-1000.0")
 @pytest.mark.parametrize(("first", "last"), [(0.5, 1.0), (0.4, 6.0), (0.001, 1000.0)])
 def test_a_few_numbers_stand_below_times(told, first, last):

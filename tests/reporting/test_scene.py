@@ -233,6 +233,7 @@ def test_an_outline_is_a_polygon_that_turns(told):
         np.testing.assert_allclose(polygon.get_xy()[0], expected, atol=1e-14)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize(
     "shape",
     [
@@ -248,6 +249,7 @@ def test_draws_whatever_there_is(told, shape):
     assert "<svg" in svg(figure, "scene")
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("3")
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_draws_few_samples(count):

@@ -99,7 +99,7 @@ def run_segment(prepared, until, at=(), observe=lambda block: None):
 # -- accuracy ------------------------------------------------------------------------------------
 
 
-@pytest.mark.default_rows(6)
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows(
     "ida index-1-10.0",
     "ida index-3--10.0",
@@ -177,6 +177,7 @@ def test_the_jacobian_is_that_of_the_residual(pair):
 # -- the contract --------------------------------------------------------------------------------
 
 
+@pytest.mark.default_rows(4)
 @one_of_each
 @both_ways
 def test_steps_are_handed_over_once_each_and_in_order(pair, sign):
@@ -195,6 +196,7 @@ def test_steps_are_handed_over_once_each_and_in_order(pair, sign):
     assert np.max(np.abs(states[some, 0] - exact)) <= chosen(pair)[1]
 
 
+@pytest.mark.default_rows(1)
 @one_of_each
 def test_samples_change_no_step_and_land_on_ends(pair):
     prepared = prepared_pair(pair, 2.0)
@@ -219,6 +221,7 @@ def test_a_segment_of_next_to_no_length_is_reached(pair):
         assert end.samples == pytest.approx(prepared.initial[None, :], abs=1e-7)
 
 
+@pytest.mark.default_rows(1)
 @one_of_each
 @both_ways
 def test_events_are_found_at_their_times(pair, sign):
@@ -233,6 +236,7 @@ def test_events_are_found_at_their_times(pair, sign):
     assert times == sorted(times, key=lambda time: sign * time)
 
 
+@pytest.mark.default_rows(3)
 @one_of_each
 @both_ways
 def test_a_stop_ends_the_run_at_its_event(pair, sign):
@@ -245,6 +249,7 @@ def test_a_stop_ends_the_run_at_its_event(pair, sign):
     assert run.times[-1] == run.end_time
 
 
+@pytest.mark.default_rows(2)
 @one_of_each
 def test_a_passage_in_the_other_direction_does_not_stop(pair):
     """It passes the lowest point to the right first."""
@@ -254,6 +259,7 @@ def test_a_passage_in_the_other_direction_does_not_stop(pair):
     assert len(end.hits) == 1
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("ida index-3", "ida ggl", "radau5 index-2")
 @one_of_each
 def test_a_motion_that_leaves_to_infinity_is_a_failure_that_keeps_its_data(pair):

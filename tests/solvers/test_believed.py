@@ -42,6 +42,7 @@ def _reset(q: ds.Coordinates) -> list[ds.Event]:
     return [ds.Event("wall", q.x - 0.5, ds.RISING, then), *_recorded(q)]
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("until", [10.0, 0.0])
 def test_a_segment_ends_with_the_last_step_that_is_believed(

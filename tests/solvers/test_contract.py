@@ -92,6 +92,7 @@ def test_every_event_is_found_at_its_time_in_its_direction(name, until):
     assert [e.time for e in run.events] == sorted((e.time for e in run.events), reverse=until < 0)
 
 
+@pytest.mark.default_rows(2)
 @every_solver
 def test_a_guard_that_starts_at_zero_is_not_an_event_there(name):
     system = oscillator(events=lambda q: [ds.Event("zero", q.x)])
@@ -99,6 +100,7 @@ def test_a_guard_that_starts_at_zero_is_not_an_event_there(name):
     assert times_of(run, "zero") == pytest.approx([np.pi, 2 * np.pi], abs=ACCURACY[name])
 
 
+@pytest.mark.default_rows(5)
 @pytest.mark.slow_rows("Direction.FALLING-taylor by heyoka")
 @every_solver
 @pytest.mark.parametrize("direction", [ds.FALLING, ds.EITHER])
@@ -114,6 +116,7 @@ def test_a_stone_thrown_from_the_ground_stops_where_it_lands(name, direction):
     assert run.events[-1].name == "lands"
 
 
+@pytest.mark.default_rows(4)
 @every_solver
 def test_two_events_in_one_step_come_in_the_order_of_time(name):
     system = projectile(
@@ -134,6 +137,7 @@ def test_two_events_in_one_step_come_in_the_order_of_time(name):
     assert gaps == pytest.approx(1e-9 / slope, abs=2e-14)
 
 
+@pytest.mark.default_rows(3)
 @every_solver
 def test_a_guard_that_crosses_twice_in_one_step_is_seen_twice(name):
     """The top of a throw: 7 mm below it the guard is passed upwards and 0.07 s later downwards."""
@@ -156,7 +160,7 @@ def test_an_event_that_holds_already_stops_at_once(name):
 
 
 @pytest.mark.slow_rows("10.0-taylor by heyoka")
-@pytest.mark.default_rows(8)
+@pytest.mark.default_rows(1)
 @every_solver
 @pytest.mark.parametrize("until", [10.0, -10.0])
 def test_the_way_back_does_not_see_the_event_that_it_came_from(name, until):
@@ -170,6 +174,7 @@ def test_the_way_back_does_not_see_the_event_that_it_came_from(name, until):
     assert back.end_state["x"] == pytest.approx(0.0, abs=2 * ACCURACY[name])
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("lsoda", "radau")
 @every_solver
 def test_samples_and_drift_do_not_depend_on_how_many_are_asked_for(name):
@@ -194,6 +199,7 @@ def test_samples_come_in_the_order_asked_for_and_twice_if_asked_twice(name):
     assert run["x"] == pytest.approx(np.sin(times), abs=ACCURACY[name])
 
 
+@pytest.mark.default_rows(4)
 @every_solver
 def test_steps_are_handed_over_once_each_and_in_order(name):
     prepared = prepared_run(oscillator(), 5.0, START, solver=PRECISE[name], **free())
@@ -217,6 +223,7 @@ def deadline(seconds):
     return raised_after(seconds, TimeoutError(f"no end after {seconds} s"))
 
 
+@pytest.mark.default_rows(2)
 @every_solver
 def test_a_motion_that_leaves_to_infinity_is_a_failure_that_keeps_its_data(name):
     """x' = x^2 from 1 ends at t = 1."""
@@ -238,6 +245,7 @@ def test_a_motion_that_leaves_to_infinity_is_a_failure_that_keeps_its_data(name)
     assert "t = " in run.message
 
 
+@pytest.mark.default_rows(1)
 @every_solver
 def test_time_dependent_forces_are_taken_at_their_time(name):
     """x'' = 6 t from any start time."""
@@ -251,6 +259,7 @@ def test_time_dependent_forces_are_taken_at_their_time(name):
         assert run.end_state["x"] == pytest.approx(until**3, rel=1e-8)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows("radau")
 @every_solver
 def test_a_refined_solver_is_more_accurate(name):
@@ -266,6 +275,7 @@ def test_a_refined_solver_is_more_accurate(name):
     assert errors[1] < errors[0]
 
 
+@pytest.mark.default_rows(2)
 @every_solver
 def test_an_absolute_value_that_is_kept_runs_everywhere_but_in_taylor_which_names_it(name):
     """x'' = -|x| sign(x), posed with fabs and if_else."""

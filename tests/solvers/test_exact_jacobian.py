@@ -140,6 +140,7 @@ POSED: dict[str, tuple[Callable[[], ds.MechanicalSystem], dict[str, float], dict
 }
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("name", [*POSED, "chain"])
 @settings(derandomize=True, max_examples=8, deadline=None)
 @given(data=st.data())

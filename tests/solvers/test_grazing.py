@@ -50,6 +50,7 @@ TOPS = np.pi / 2 + 2 * np.pi * np.arange(4)
 BOUND = 16 * np.finfo(float).eps / np.sqrt(2 * DEPTH)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("sundae-cvode")
 @every_solver
 def test_a_sine_of_time_that_grazes_is_met_twice_at_each_top(solver):
@@ -58,6 +59,7 @@ def test_a_sine_of_time_that_grazes_is_met_twice_at_each_top(solver):
     assert times_of(system, 24.0, solver) == pytest.approx(exact, abs=BOUND + 1e-14)
 
 
+@pytest.mark.default_rows(1)
 @every_solver
 def test_a_reset_where_a_guard_grazes_does_not_hide_the_way_back(solver):
     system = watched(lambda q: ca.sin(ds.time) - (1 - DEPTH))
@@ -66,6 +68,7 @@ def test_a_reset_where_a_guard_grazes_does_not_hide_the_way_back(solver):
     assert times_of(system, 10.0, solver) == pytest.approx(exact, abs=2 * BOUND)
 
 
+@pytest.mark.default_rows(2)
 @every_solver
 def test_a_guard_of_the_state_that_grazes_is_met_twice(solver):
     depth = 1e-7
@@ -76,6 +79,7 @@ def test_a_guard_of_the_state_that_grazes_is_met_twice(solver):
     assert found == pytest.approx(exact, abs=1e-7)
 
 
+@pytest.mark.default_rows(2)
 @every_solver
 def test_two_pairs_of_zeros_that_lie_within_one_step_are_told_apart(solver):
     """Their distances are 2e-6 and some 6e-7, and the pairs lie 0.38 from each other."""

@@ -38,6 +38,7 @@ def test_a_guard_may_hold_what_has_no_series():
     assert moments(run) == pytest.approx(exact, abs=40 * EPSILON)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("radau-3", "radau-5")
 @pytest.mark.parametrize("power", [3, 5])
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "radau"])
@@ -156,6 +157,7 @@ if not WITHOUT_ASSIMULO:
     EVERY.append(ds.solvers.AssimuloCvode())
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("solver", EVERY, ids=lambda solver: solver.name)
 def test_a_guard_that_ceases_to_be_a_number_ends_the_run_where_it_does(solver):
     system = oscillator_with(("near the middle", lambda q: ca.sqrt(q.x) - 0.1))
@@ -166,6 +168,7 @@ def test_a_guard_that_ceases_to_be_a_number_ends_the_run_where_it_does(solver):
     assert run.end_time == pytest.approx(np.pi / 2, abs=1e-6)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.long_rows("cvodes")
 @pytest.mark.slow_rows("lsoda")
 @pytest.mark.parametrize("solver", MOSTLY, ids=lambda solver: solver.name)
@@ -175,6 +178,7 @@ def test_a_pole_is_no_zero(solver):
     assert [event.detail["x"] for event in run.events] == pytest.approx([1 / 3] * 4, abs=1e-6)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "radau"])
 @pytest.mark.parametrize("pole", [2.05, 2.0])
 def test_a_run_goes_on_over_a_pole_in_time_to_the_zero_beyond(solver, pole):
@@ -201,6 +205,7 @@ def test_a_guard_that_is_no_number_from_a_reset_on_ends_the_run_with_its_name(so
     assert "'root'" in run.message
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
 def test_an_event_at_the_moment_of_a_stop_is_written_down_in_either_order(solver, order):
@@ -232,6 +237,7 @@ def test_a_stop_counts_though_the_motion_would_end_right_after(solver):
     assert run.drift["energy"].max_relative < 1e-6
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("solver", ["taylor", "dop853"])
 @pytest.mark.parametrize("swing", [1e-6, 1e-7, 1e-8])
 def test_a_zero_far_below_the_terms_of_its_guard_is_no_rounding(solver, swing):

@@ -29,6 +29,7 @@ def pendulum_error(run):
     return max(np.max(np.abs(run[state] - exact[state])) for state in STATES)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("-10.0-index-1", "-10.0-index-2", "10.0-index-1", "10.0-index-2")
 @every_form
 @pytest.mark.parametrize("until", [10.0, -10.0])
@@ -42,6 +43,7 @@ def test_a_pendulum_is_where_elliptic_functions_put_it(name, until):
     assert pendulum_error(run) <= 1e-5
 
 
+@pytest.mark.default_rows(1)
 @every_form
 def test_errors_fall_with_the_tolerance(name):
     errors = []
@@ -55,6 +57,7 @@ def test_errors_fall_with_the_tolerance(name):
     assert errors[1] < 1e-6
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("formulation", [ds.Index1(), ds.Index2(), ds.GGL()])
 def test_a_sleigh_is_where_its_closed_form_puts_it(formulation):
     run = ds.solve(
@@ -66,6 +69,7 @@ def test_a_sleigh_is_where_its_closed_form_puts_it(formulation):
         assert run[state] == pytest.approx(exact[state], abs=1e-4), state
 
 
+@pytest.mark.default_rows(1)
 @every_form
 @pytest.mark.parametrize("until", [5.0, -5.0])
 def test_events_lie_on_their_guards(name, until):

@@ -151,6 +151,7 @@ def test_a_guard_that_divides_is_followed_by_its_series() -> None:
     assert end.time == pytest.approx(PHASE + math.asin(0.25 / AMPLITUDE), abs=16 * EPS)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("power", [1, 3])
 def test_what_passes_a_pole_passes_no_zero(power: int) -> None:
     def through_a_pole(q: ds.Coordinates) -> list[ds.Event]:

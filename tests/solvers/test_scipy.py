@@ -105,6 +105,7 @@ def steps_of(kind, until, rtol, **options):
     return times, np.array(between), method.y, rate.calls
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("until", [10.0, -10.0])
 @pytest.mark.parametrize("rtol", [1e-4, 1e-8])
 def test_compiled_steps_of_dop853_are_those_of_scipy(until, rtol):

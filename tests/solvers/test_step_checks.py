@@ -73,7 +73,7 @@ SLEEPING = {
 }  # fmt: skip
 
 
-@pytest.mark.default_rows(11)
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("name", SLEEPING)
 @pytest.mark.parametrize("solver", ["taylor", "dop853"])
 def test_a_term_that_sleeps_where_steps_begin_is_woken(name: str, solver: str) -> None:
@@ -231,7 +231,7 @@ HIDDEN_KINKS = {
 
 
 @pytest.mark.long_beyond(7)
-@pytest.mark.default_rows(15)
+@pytest.mark.default_rows(2)
 @pytest.mark.slow_rows(
     "a hat before a plain zero-cvodes",
     "a hat in both-cvodes",

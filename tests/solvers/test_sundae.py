@@ -47,6 +47,7 @@ def segment_of(prepared, until, at=(), observe=lambda block: None):
 # -- CVODE ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("method", ["adams", "bdf"])
 @pytest.mark.parametrize("until", [20.0, -20.0])
 def test_both_methods_converge_with_the_tolerance(method, until):
@@ -99,6 +100,7 @@ def test_a_pendulum_is_where_elliptic_functions_put_it(name, until):
     assert pendulum_error(run) <= 1e-5
 
 
+@pytest.mark.default_rows(2)
 @every_form
 def test_a_sleigh_is_where_its_closed_form_puts_it(name):
     run = ds.solve(
@@ -221,6 +223,7 @@ def test_a_motion_that_leaves_to_infinity_keeps_its_data_and_prints_nothing(name
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.default_rows(1)
 @every_solver
 def test_an_interruption_is_one_and_no_failure(name):
     solver, formulation = SOLVERS[name]

@@ -23,6 +23,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.default_rows(4)
 @pytest.mark.parametrize("number", range(len(FUNCTIONS)))
 def test_every_operation_integrates_to_its_primitive(number):
     """x' = 1, y' = f(x) from x = 0.2 to 0.7 against Gauss's rule of high order."""
@@ -176,6 +177,7 @@ def test_a_stretch_is_integrated_through_pauses_to_its_end():
     assert end.steps > paused.steps
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows(
     "0.1-state--0.7-heyoka", "0.1-time--0.7-heyoka", "0.1-time-0.0-heyoka", "0.1-state-0.0-heyoka"
 )

@@ -118,6 +118,7 @@ def test_the_hoop_keeps_its_energy_for_1800_s():
     assert exponent is None or exponent < 0.5
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize(
     "solver",
     [

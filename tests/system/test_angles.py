@@ -14,7 +14,7 @@ import daesolve as ds
 from .test_piecewise import body
 
 
-@pytest.mark.default_rows(11)
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("rate", [1.0, -1.7])
 @pytest.mark.parametrize("eighth", range(-8, 8))
 def test_an_angle_is_wrapped_wherever_it_begins_and_however_it_turns(eighth, rate):

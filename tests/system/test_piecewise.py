@@ -40,6 +40,7 @@ def oscillated(x, v, stiffness, span, push=0.0):
     )
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_slack_cable_pulls_when_it_is_taut(solver):
     """x'' = -4 max(x, 0): half periods of pi / 2 on the cable, straight flights between."""
@@ -53,6 +54,7 @@ def test_a_slack_cable_pulls_when_it_is_taut(solver):
     assert run.description["solver"] == solver
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("radau")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_window_of_a_millisecond_is_met(solver):
@@ -95,6 +97,7 @@ def test_quadratic_drag_both_ways_by_an_absolute_value():
         assert run.end_state["x"] == pytest.approx(speed * math.log(4.0), abs=1e-13)
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize(
     ("jagged", "smooth_piece", "breaks"),
     [
@@ -167,6 +170,7 @@ def test_a_bead_goes_through_a_junction_without_a_kink_and_takes_a_blow_at_one()
     assert lost == pytest.approx(9.81 * slope * slope**2 / (1.0 + slope**2), rel=1e-12)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("formulation", ["feedback", "null-space", "projected", "index-1"])
 def test_every_formulation_goes_through_switches(formulation):
     q = ds.coordinates(x="m", y="m")
@@ -346,7 +350,7 @@ def test_a_broken_power_that_stands_elsewhere_too_is_no_number_there():
 # -- what stays at its border ----------------------------------------------------------------------
 
 
-@pytest.mark.default_rows(12)
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("solver", ["taylor", "dop853"])
 @pytest.mark.parametrize(
     ("law", "truth"),
@@ -370,6 +374,7 @@ def test_what_stays_at_its_border_counts_as_it_is_written(law, truth, solver):
     assert run["x_dot"][-1] == pytest.approx(2.0 * truth, abs=1e-12)
 
 
+@pytest.mark.default_rows(4)
 @pytest.mark.parametrize("kept", ["state", "discrete"])
 @pytest.mark.parametrize(
     ("law", "truth"),

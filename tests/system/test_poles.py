@@ -38,6 +38,7 @@ GUARDS = {
 }
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("name", GUARDS)
 def test_the_sign_of_a_guard_is_that_of_what_is_finite_at_its_poles(name):
     """At random points; beside poles and zeros alone rounding might say otherwise."""
@@ -97,6 +98,7 @@ def test_a_tangent_exceeds_a_number_up_to_its_pole_in_each_half_turn(solver):
     assert run.end_state["x_dot"] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_condition_that_is_a_pole_alone_switches_there(solver):
     """A force of 0.1 sign(1 / (x - 2)): v^2 = 1 - 0.2 (2) on the way to x = 2."""
@@ -111,6 +113,7 @@ def test_a_condition_that_is_a_pole_alone_switches_there(solver):
     assert run.end_state["x_dot"] == pytest.approx(speed + 0.1 * (5.0 - met), abs=1e-9)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_slope_on_a_circle_is_steep_on_both_sides_of_the_vertical(solver):
     """y / x > 1 for angles from pi/4 to pi/2 and from 5 pi/4 to 3 pi/2: a meter of a quarter."""
@@ -125,6 +128,7 @@ def test_a_slope_on_a_circle_is_steep_on_both_sides_of_the_vertical(solver):
     assert [event.time for event in run.events] == pytest.approx(times, abs=1e-8)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("way", [1.0, -1.0])
 def test_a_start_at_a_pole_lies_on_the_side_to_which_the_motion_goes(way):
     """1 / x > 5 holds up to 0.2 to the right of x = 0, and nowhere to the left."""

@@ -114,6 +114,7 @@ CASES = [
 ]
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.long_rows(
     "cart-None-changes2",
     "n-trailer-None-changes10",

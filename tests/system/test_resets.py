@@ -197,6 +197,7 @@ def doubled(impose):
     )
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("impose", [["line"], ["line", "again"], ["again"]])
 @pytest.mark.parametrize("redundant", ["drop", "minimum-norm"])
 def test_redundant_goals_are_imposed_as_one(impose, redundant):

@@ -100,7 +100,7 @@ def coefficients(function, lanes):
 
 
 @pytest.mark.long_rows("add-4")
-@pytest.mark.default_rows(50)
+@pytest.mark.default_rows(7)
 @pytest.mark.parametrize("lanes", [1, 2, 4])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_coefficients_are_those_of_the_function(name, lanes):

@@ -112,12 +112,13 @@ def parts_of(scratch: Path, readme: str, tests: Selection) -> list[Part]:
             needs=("environment of the tests",),
             folder=release,
         ),
-        # Both runs of pytest are in one checkout, so that numba compiles each kernel once.
+        # Both runs of pytest are in one checkout, so that numba compiles each kernel once. The
+        # first claims one processor only, for the site leaves much of the other one.
         Part(
             "README's second command",
             printed(readme, "test"),
-            needs=("tools",),
-            processors=2,
+            needs=("environment of the tests",),
+            live=True,
             folder=main,
             environment=REQUIRED | ONE_THREAD,
         ),
@@ -126,6 +127,7 @@ def parts_of(scratch: Path, readme: str, tests: Selection) -> list[Part]:
             use_dev + "\n".join(_commands(tests)),
             needs=("environment of the tests", "site"),
             processors=2,
+            live=True,
             folder=main,
             environment=REQUIRED | ONE_THREAD | {"DAESOLVE_SITE": str(site)},
         ),

@@ -28,7 +28,9 @@ class Part:
     needs
         The parts that must pass before.
     processors
-        How many it uses. A part that uses all of them prints as it goes; others print at their end.
+        How many it claims; it may use more while others leave them.
+    live
+        Whether it prints as it goes, not at its end.
     decisive
         Whether nothing else is worth running if it fails.
     folder
@@ -41,6 +43,7 @@ class Part:
     command: str
     needs: tuple[str, ...] = ()
     processors: int = 1
+    live: bool = False
     decisive: bool = False
     folder: Path = Path()
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -86,7 +89,7 @@ def run(parts: Sequence[Part], logs: Path, processors: int = 2) -> dict[str, Ver
                 if part.processors > free:
                     break
                 free -= part.processors
-                running.append(_start(part, logs, alone=part.processors == processors))
+                running.append(_start(part, logs))
             for one in [one for one in running if one.process.poll() is not None]:
                 running.remove(one)
                 verdicts[one.part.name] = verdict = _ended(one)
@@ -132,9 +135,9 @@ def _give_up(
             verdicts.setdefault(part.name, Verdict(NOT_RUN))
 
 
-def _start(part: Part, logs: Path, *, alone: bool) -> _Running:
+def _start(part: Part, logs: Path) -> _Running:
     print(f"== {part.name} begins", flush=True)
-    log = None if alone else logs / f"{part.name.replace(' ', '-')}.log"
+    log = None if part.live else logs / f"{part.name.replace(' ', '-')}.log"
     output = None if log is None else log.open("wb")
     process = subprocess.Popen(
         ["bash", "-euo", "pipefail", "-c", part.command],

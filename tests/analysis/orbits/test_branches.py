@@ -226,6 +226,7 @@ def test_a_branch_is_drawn_with_its_special_points() -> None:
         branch.plot("slope", "thet")
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(
     ("over", "sentence"),
     [

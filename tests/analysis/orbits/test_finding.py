@@ -21,6 +21,7 @@ def period_of_a_pendulum(amplitude: float) -> float:
     return 4 * float(ellipkm1(math.cos(amplitude / 2) ** 2)) / math.sqrt(9.81)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("3.0")
 @pytest.mark.parametrize("amplitude", [0.5, 1.0, 2.0, 3.0])
 def test_periods_of_a_pendulum_are_elliptic_integrals(amplitude: float) -> None:

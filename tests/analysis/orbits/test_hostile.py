@@ -67,6 +67,7 @@ HOSTILE: list[tuple[Any, Mapping[str, float], float | None, Mapping[str, Any], s
 ]
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.long_rows("bouncing_ball-guess19-6.283185307179586-options19-no orbit")
 @pytest.mark.slow_rows("lorenz-guess20-30.0-options20-no orbit was found")
 @pytest.mark.parametrize(("system", "guess", "period", "options", "sentence"), HOSTILE)
@@ -89,6 +90,7 @@ def test_a_section_that_is_never_crossed_is_reported() -> None:
         periodic_orbit(system, AT, section=q.x - 5)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize(
     ("over", "sentence"),
     [
@@ -145,6 +147,7 @@ def test_passages_and_half_periods_that_are_too_many_are_reported() -> None:
     assert any("3 times the shortest one" in note for note in halves.notes)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("2.0")
 @pytest.mark.parametrize("amplitude", [0.5, 1.0, 2.0, 3.0])
 def test_digits_that_are_printed_are_those_of_the_exact_period(amplitude: float) -> None:

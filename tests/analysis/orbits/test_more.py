@@ -64,6 +64,7 @@ def test_an_orbit_in_which_a_contact_is_open_at_every_sample_is_that_of_the_rese
     assert not any("degenerate" in note for note in orbit.notes)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(
     ("alpha", "slope", "gravity"), [(math.pi / 8, 0.08, 9.81), (0.3, 0.05, 1.0), (0.3, 0.04, 2.0)]
 )
@@ -94,6 +95,7 @@ SLEIGHS = {
 }  # fmt: skip
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("True-0.0", "True-0.05")
 @pytest.mark.parametrize("bias", SLEIGHS)
 @pytest.mark.parametrize("bladed", [False, True])
@@ -140,6 +142,7 @@ def test_a_section_of_a_driven_motion_is_refused() -> None:
         periodic_orbit(systems.bouncing_ball(), {"y": 1.0, "y_dot": 1.0}, section="bounce")
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("0.5-0.35-0.08-period", "0.5-0.35-0.08-section", "0.6-0.2-0.05-period")
 @pytest.mark.parametrize("ends", ["section", "period"])
 @pytest.mark.parametrize(
@@ -190,6 +193,7 @@ IMPACTS = [
 ]
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(("force", "time", "speed", "trace"), IMPACTS)
 def test_near_to_grazing_multipliers_grow(
     force: float, time: float, speed: float, trace: float

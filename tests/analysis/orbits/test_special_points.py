@@ -342,6 +342,7 @@ def test_sides_and_amplitudes_that_cannot_be_are_refused() -> None:
         doubling.switch(amplitude=-1)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("off", [1e-4, 1e-6, 1e-8, 1e-9, 1e-10])
 def test_near_to_a_homoclinic_orbit_no_verdict_rests_on_rounding(off: float) -> None:
     # The multiplier is cos^2(0.6) for any slope; it is computed as -150 and 9 at the last two.

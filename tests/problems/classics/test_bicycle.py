@@ -31,6 +31,7 @@ def lateral(speed):
 # -- the linear equations ------------------------------------------------------------------------
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("1.0", "3.0")
 @pytest.mark.parametrize("speed", PUBLISHED)
 def test_eigenvalues_agree_with_the_published_ones_to_13_digits(speed):

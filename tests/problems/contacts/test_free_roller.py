@@ -103,6 +103,7 @@ def test_it_lands_with_the_impact_of_a_fall_and_comes_to_rest():
     assert run.events[-1].time == pytest.approx(fall * (1.0 + e) / (1.0 - e), rel=1e-9)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("dropped")
 @pytest.mark.parametrize("name", ["dropped", "slides-across", "rocks"])
 def test_energy_goes_to_friction_and_impacts(name):

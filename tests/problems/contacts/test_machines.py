@@ -175,6 +175,7 @@ def test_a_driven_slider_turns_a_thousand_times():
     assert abs(change - rubbed - driven) <= 1e-10 * abs(rubbed)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize(
     ("name", "numbers", "key"),
     [

@@ -151,6 +151,7 @@ def test_kanes_pendulum_gains_energy_by_newtons_law_alone_and_is_refused(known):
         assert agrees(change, values[f"{law}_relative_energy_change"], 11)
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.slow_rows("poisson-found0")
 @pytest.mark.parametrize("found", cases("three_touching_balls"))
 @pytest.mark.parametrize("law", ["newton", "poisson", "sequential left", "sequential right"])

@@ -30,6 +30,7 @@ def struck(phi: float, gap_rate: float, slip: float, **more: Any) -> ds.Trajecto
     return rod.solve(1e-3, at=[1e-3], **more)
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("known", cases("first_impact"))
 def test_the_first_impact_of_a_thrown_rod_is_that_of_the_reference(known, law):

@@ -59,6 +59,7 @@ def test_without_a_damper_the_period_is_an_arc_tangent():
     assert cycle(case.full_parameters).period == pytest.approx(period, rel=1e-14)
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("name", [*PUBLISHED, "other"])
 def test_multipliers_are_one_and_zero(name):
     case = problem.case("damped", **OTHER) if name == "other" else problem.case(name)

@@ -34,6 +34,7 @@ def period_of(case):
     return 2.0 * math.pi / case.full_parameters["frequency"]
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("name", ORBITS)
 def test_an_orbit_returns_with_its_multipliers(name):
     periods, multipliers = ORBITS[name]

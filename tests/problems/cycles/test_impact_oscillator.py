@@ -49,6 +49,7 @@ def over_periods(case, periods):
     return missed, monodromy(case.starting(start), STATES, until), run
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("8.5")
 @pytest.mark.parametrize("force", ORBITS)
 def test_weak_impacts_return_with_multipliers_that_grow_as_they_weaken(force):

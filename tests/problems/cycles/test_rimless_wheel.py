@@ -46,6 +46,7 @@ def test_the_steady_wheel_is_that_of_the_closed_form(name):
         assert event.after["theta_dot"] == pytest.approx(rate, abs=1e-12)
 
 
+@pytest.mark.default_rows(2)
 @pytest.mark.parametrize("name", WHEELS)
 def test_multipliers_are_one_and_the_square_of_what_a_strike_keeps(name):
     case = problem.case("steady", **WHEELS[name])

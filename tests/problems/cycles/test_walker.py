@@ -47,6 +47,7 @@ def test_a_walk_returns_after_its_period(name):
         assert last.after[state] == pytest.approx(value, abs=1e-12)
 
 
+@pytest.mark.default_rows(3)
 @pytest.mark.parametrize("name", WALKS)
 def test_multipliers_are_one_two_of_the_walk_and_zero(name):
     _, period, multipliers = WALKS[name]
