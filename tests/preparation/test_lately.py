@@ -27,6 +27,11 @@ OTHERS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_kept_from_another_test():
+    lately.forget()
+
+
 def test_the_same_request_of_a_system_is_prepared_once():
     system = pendulum()
     first = lately.prepare_once(system, REQUEST)
