@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import casadi as ca
+import numba
 import numpy as np
 import pytest
 
@@ -32,6 +33,7 @@ def test_an_installed_function_is_cached_outside_its_package(
 ) -> None:
     cache, package = tmp_path / "cache", tmp_path / "site-packages" / "own"
     monkeypatch.setenv("DAESOLVE_CACHE", str(cache))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")  # which goes before any other
     for folder in (package, tmp_path / "sources"):
         folder.mkdir(parents=True)
         (folder / "square.py").write_text("def square(x):\n    return x * x\n")
