@@ -23,7 +23,7 @@ STATIONS = {
     "what is integrated": ("formulations",),
     "by whom": ("solvers", "taylor_kernel"),
     "the run": ("preparation", "modes", "integration", "diagnostics"),
-    "its result": ("trajectory", "verification", "analysis", "drawing"),
+    "its result": ("trajectory", "audit", "verification", "analysis", "drawing"),
     "how one asks for it": ("solving", "referee", "plugins", "typing", "ensembles"),
     "how one sees it": (
         "showing",

@@ -1,4 +1,7 @@
-"""The first accepted steps of a run, where its motion is examined closely."""
+"""The accepted steps of a run: the ends of all, and the states at the first ones.
+
+Where a motion begins it is examined closely.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,22 @@ import numpy as np
 from daesolve.trajectory.results import StepBlock
 
 MOST_STEPS = 3200
-"""Accepted steps that are kept."""
+"""Accepted steps whose states are kept."""
+MOST_ENDS = 1_000_000
+"""Accepted steps whose ends are kept."""
 
 
 @dataclass(eq=False)
 class FirstSteps:
-    """The ends of the first accepted steps, and the states there."""
+    """The ends of accepted steps, and the states at the first ones.
+
+    `ends` are the times, block by block, of which `count` states and `total` times are known.
+    """
 
     blocks: list[StepBlock] = field(default_factory=list[StepBlock])
+    ends: list[np.ndarray] = field(default_factory=list[np.ndarray])
     count: int = 0
+    total: int = 0
 
     @property
     def full(self) -> bool:
@@ -26,6 +36,9 @@ class FirstSteps:
 
     def take(self, block: StepBlock) -> None:
         """Keep the steps of a block as far as there is room."""
+        if self.total < MOST_ENDS:
+            self.ends.append(block.times.copy())
+            self.total += len(block.times)
         room = MOST_STEPS - self.count
         if room <= 0:
             return

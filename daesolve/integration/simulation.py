@@ -18,6 +18,7 @@ import numpy as np
 
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import OutOfRangeError, StorageError, is_number
+from daesolve.integration.certifying import Auditor
 from daesolve.integration.checkpoints import Keeper
 from daesolve.integration.effort import Counted
 from daesolve.integration.endings import (
@@ -349,7 +350,15 @@ class _Run:
         trajectory = self.state.assembly.trajectory(outcome, message, samples, lost_for_good=lost)
         monitor = self.state.monitor if self.resumed is None else None
         begin = None if monitor is None else partial(opening, self.prepared, monitor.first_steps)
-        return replace(trajectory, _evaluate=self._point, _begin=begin and partial(begin, simulate))
+        auditor = None
+        if monitor is not None:
+            auditor = Auditor(self.prepared, monitor.first_steps.ends, simulate_recorded)
+        return replace(
+            trajectory,
+            _evaluate=self._point,
+            _begin=begin and partial(begin, simulate),
+            _audit=auditor,
+        )
 
     # -- integration --------------------------------------------------------------------------
 

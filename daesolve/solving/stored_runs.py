@@ -382,7 +382,7 @@ def _finished(
         return run
     stored = stored_run(writer.directory)
     if stored.result is not None:
-        return replace(Trajectory.from_run(writer.directory), _evaluate=run.at, _begin=run.opening)
+        return _read_again(writer, run)
     asked = writer.manifest["verify"]
     if asked and run.outcome.good:
         by: By = asked if asked in (True, "same") else restored(asked, Solver, given)
@@ -400,7 +400,13 @@ def _finished(
     except StorageError as error:
         message = f"{error}; nothing is lost: `{resuming(stored.directory)}` resumes the run"
         return replace(run, outcome=Outcome.INTERRUPTED, message=message)
-    return replace(Trajectory.from_run(writer.directory), _evaluate=run.at, _begin=run.opening)
+    return _read_again(writer, run)
+
+
+def _read_again(writer: Writer, run: Trajectory) -> Trajectory:
+    """Return a run with its samples on disk, and what this process can still do with it."""
+    stored = Trajectory.from_run(writer.directory)
+    return replace(stored, _evaluate=run.at, _begin=run.opening, _audit=run.auditor)
 
 
 def split_derived(description: Mapping[str, Any], derived: Sequence[str]) -> dict[str, Any]:

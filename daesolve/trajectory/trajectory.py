@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
+    from daesolve.audit import Audit
+
 KINDS = {
     "drift": "residual in the drift",
     "start": "changed start value",
@@ -130,13 +132,14 @@ class Trajectory(ShownRun):
     origin: object = field(default=None, repr=False)
     _evaluate: Callable[[float], TrajectoryPoint] | None = field(default=None, repr=False)
     _begin: Callable[[], Recorded | None] | None = field(default=None, repr=False)
+    _audit: Callable[[Trajectory], Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         suggest_names(self, **KINDS)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the compiled functions, which belong to this process."""
-        return {**vars(self), "origin": None, "_evaluate": None, "_begin": None}
+        return {**vars(self), "origin": None, "_evaluate": None, "_begin": None, "_audit": None}
 
     def __copy__(self) -> Trajectory:
         return replace(self)
@@ -269,6 +272,34 @@ class Trajectory(ShownRun):
 
         ended = (self.outcome, self.message, self.end_time, directory, drift, firing)
         return Continuation(time, state, values, *ended)
+
+    def audit(self) -> Audit:
+        """Hold the run against what was posed, with nothing of the library in between.
+
+        The run is integrated again to nodes within each of its steps. There every goal, contact,
+        equation of motion, event and table must be as posed: see `daesolve.audit`.
+
+        Returns
+        -------
+        Audit
+            What each check found; `audit.holds` tells whether nothing contradicts the system.
+
+        Raises
+        ------
+        OutOfRangeError
+            The trajectory was read from disk or pickled, or resumed, so that its steps are unknown.
+        """
+        if self._audit is None:
+            raise OutOfRangeError(
+                "the steps of this trajectory are unknown, since it was read from disk, pickled or "
+                "resumed: audit the run where daesolve.solve returns it"
+            )
+        return self._audit(self)
+
+    @property
+    def auditor(self) -> Callable[[Trajectory], Audit] | None:
+        """What audits this run, also where its samples are on disk; None if nothing can."""
+        return self._audit
 
     def opening(self) -> Recorded | None:
         """Return the beginning, integrated again, with samples at and within each accepted step.

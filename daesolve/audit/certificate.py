@@ -1,0 +1,110 @@
+"""What the auditor is given of a run: its motion between the ends of accepted steps.
+
+Each step has Gauss's nodes, which lie within it. At its ends, where something may jump, the auditor
+continues the polynomial through the nodes, so that each side keeps its own values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from daesolve.trajectory.results import EventRecord
+
+NODES = 10
+"""Nodes in a step: what is integrated over them is exact to degree 19."""
+_POINTS, _WEIGHTS = legendre.leggauss(NODES)
+PLACES = (1.0 + _POINTS) / 2.0
+"""(NODES,) where the nodes are, as fractions of the step."""
+_SERIES = (np.arange(NODES) + 0.5)[:, None] * legendre.legvander(_POINTS, NODES - 1).T * _WEIGHTS
+"""(NODES, NODES) from values at the nodes to Legendre coefficients, whose sums they are."""
+FINE = np.linspace(0.0, 1.0, 3 * NODES + 1)
+"""Where the polynomial of a step is looked at for passages through zero; its ends among them."""
+_AT_FINE = legendre.legvander(2.0 * FINE - 1.0, NODES - 1)
+
+
+def _integrals() -> np.ndarray:
+    """Return the matrix of the integrals from the first node to each, for a step of length one."""
+    integrals = np.array(legendre.legint(np.eye(NODES), lbnd=float(_POINTS[0])))
+    return np.array(legendre.legval(_POINTS, integrals)).T @ _SERIES / 2.0
+
+
+_INTEGRALS = _integrals()
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A run for the auditor: n steps with `NODES` nodes each.
+
+    Parameters
+    ----------
+    system
+        As posed, with the inputs of the run in place.
+    parameters
+        The numbers of the run by name.
+    starts, lengths
+        (n,) s; lengths are negative in runs backwards.
+    columns
+        (n, NODES) of each state, reaction and output by name.
+    values
+        (n,) of each discrete value by name.
+    events
+        Those of the run.
+    accuracy
+        The relative error that the solver allows itself in a step.
+    driven
+        The goals whose errors are fed back.
+    surplus
+        The goals that follow from others, so that their reactions are not determined.
+    left_out
+        What of the run is missing here, in a sentence; "" if nothing is.
+    """
+
+    system: Any
+    parameters: Mapping[str, float]
+    starts: np.ndarray
+    lengths: np.ndarray
+    columns: Mapping[str, np.ndarray]
+    values: Mapping[str, np.ndarray]
+    events: Sequence[EventRecord]
+    accuracy: float = 0.0
+    driven: frozenset[str] = frozenset()
+    surplus: frozenset[str] = frozenset()
+    left_out: str = ""
+
+    @property
+    def times(self) -> np.ndarray:
+        """(n, NODES) s."""
+        return self.starts[:, None] + self.lengths[:, None] * PLACES
+
+    @property
+    def sign(self) -> float:
+        """+1 forwards in time, -1 backwards."""
+        return -1.0 if len(self.lengths) and self.lengths[0] < 0.0 else 1.0
+
+    def time_at(self, step: int, node: int) -> float:
+        """Return the time of a node, s."""
+        return float(self.starts[step] + self.lengths[step] * PLACES[node])
+
+    def integrated(self, values: np.ndarray) -> np.ndarray:
+        """Return the integrals from the first node of each step to each, of (..., n, NODES)."""
+        return values @ _INTEGRALS.T * self.lengths[:, None]
+
+
+def unresolved(values: np.ndarray) -> np.ndarray:
+    """Return how much of (..., n, NODES) the polynomial through the nodes of a step may miss.
+
+    The last two of its Legendre coefficients, (..., n): the next ones of a smooth motion are
+    smaller.
+    """
+    series = np.abs(values @ _SERIES.T)
+    return series[..., -1] + series[..., -2]
+
+
+def fine(values: np.ndarray) -> np.ndarray:
+    """Return the polynomials through (..., n, NODES) at `FINE`, (..., n, len(FINE))."""
+    return values @ (_AT_FINE @ _SERIES).T

@@ -1,0 +1,246 @@
+"""Whether a motion obeys the posed equations: balances over each step, by quadrature.
+
+Over each step a balance d(momentum) = load dt is integrated from its first node to every other one,
+so that nothing is differentiated. Lagrange's equations balance dT/dv; Newton-Euler's balance v;
+those in quasi-velocities balance dT/dv by Hamel's equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import casadi as ca
+import numpy as np
+
+from daesolve.audit.certificate import Certificate, unresolved
+from daesolve.audit.expressions import Expressions, UnknownSymbolsError, size_of
+from daesolve.audit.findings import Finding, judged, unchecked
+from daesolve.posing.goals import Goal, Implicit, Nonholonomic
+
+ALLOWED = 1e-9
+"""The relative defect of a balance that counts as rounding of a precise method."""
+STEPS_OFF = 1e4
+"""How many times the accuracy of its steps a balance of other methods may be off: what lies between
+the ends of steps is less accurate than the ends."""
+TRUSTED = 1.0
+"""How many times its last two coefficients the polynomial of a step may be off: the next ones of a
+smooth motion are smaller, while a number that is wrong at one node moves all of them."""
+SHARP = 1e-7
+"""The part of its terms that the polynomials of a step may miss for its balance to say much."""
+ROUNDING = 1e-14
+"""The part of the largest momentum, whichever velocity it has, that counts as rounding."""
+
+
+@dataclass(frozen=True)
+class Balance:
+    """d(held)/dt = load, by name, with the sizes of what load is made of; each (k, n, NODES)."""
+
+    names: Sequence[str]
+    held: np.ndarray
+    load: np.ndarray
+    sizes: np.ndarray
+
+
+def check_equations(certificate: Certificate, along: Expressions) -> list[Finding]:
+    """Hold rates of positions, velocities and quadratures against the posed equations."""
+    found: list[Finding] = []
+    for check, balance in (
+        ("rates of positions", _kinematics),
+        ("equations of motion", _momenta),
+        ("rates of quadratures", _quadratures),
+    ):
+        try:
+            found += _judged(check, certificate, balance(certificate, along))
+        except UnknownSymbolsError as error:
+            found.append(unchecked(check, "", str(error)))
+    return found
+
+
+def _judged(check: str, certificate: Certificate, balance: Balance | None) -> list[Finding]:
+    if balance is None or not balance.names or not len(certificate.starts):
+        return []
+    largest = float(np.max(np.abs(balance.held[np.isfinite(balance.held)]), initial=0.0))
+    rows = zip(balance.names, balance.held, balance.load, balance.sizes, strict=True)
+    return [_judged_one(check, certificate, *row, largest) for row in rows]
+
+
+def _judged_one(
+    check: str,
+    certificate: Certificate,
+    name: str,
+    held: np.ndarray,
+    load: np.ndarray,
+    sizes: np.ndarray,
+    largest: float,
+) -> Finding:
+    """Judge one balance over n steps, (n, NODES) each; rounding is that of the largest one."""
+    known = np.isfinite(held).all(axis=1) & np.isfinite(load).all(axis=1)
+    if not known.any():
+        return unchecked(check, name, "the run has no reactions here")
+    lengths = np.abs(certificate.lengths)
+    defects = np.max(np.abs(held - held[:, :1] - certificate.integrated(load)), axis=1)
+    size = np.max(np.abs(held), axis=1) + lengths * np.max(np.abs(sizes), axis=1)
+    allowed = max(ALLOWED, STEPS_OFF * certificate.accuracy)
+    size += ROUNDING / allowed * largest + 1e-300
+    blurred = TRUSTED * (unresolved(held) + lengths * unresolved(load)) / size
+    relative = np.where(known, defects / size, 0.0)
+    sharp = known & (blurred <= SHARP)
+    over = relative - np.where(known, blurred, 0.0) > allowed
+    if not sharp.any() and not over.any():
+        return unchecked(check, name, "its steps are too long for the nodes of an audit")
+    worst = int(np.argmax(np.where(over if over.any() else sharp, relative, 0.0)))
+    time = float(certificate.starts[worst])
+    return judged(
+        check,
+        name,
+        float(relative[worst]),
+        allowed if over.any() else np.inf,
+        time,
+        f"the balance of {name} is off by {defects[worst]:.2g}, {relative[worst]:.1g} of its "
+        f"terms, in the step from t = {time:.6g} s",
+    )
+
+
+def _columns(certificate: Certificate, names: Sequence[str]) -> np.ndarray:
+    return np.array([certificate.columns[name] for name in names])
+
+
+def _kinematics(certificate: Certificate, along: Expressions) -> Balance | None:
+    system = certificate.system
+    if not hasattr(system, "coordinates"):
+        states = system.states
+        return _of_rates(certificate, along, states.names, by_name(system.rate, states.names))
+    rates = ca.vertsplit(along.written(system.coordinates.dot.vector))
+    return _of_rates(certificate, along, system.coordinates.names, rates)
+
+
+def _quadratures(certificate: Certificate, along: Expressions) -> Balance | None:
+    system = certificate.system
+    names = getattr(system, "quadratures", system.parameters.part([])).names
+    if not names:
+        return None
+    return _of_rates(certificate, along, names, by_name(system.integrands, names))
+
+
+def _of_rates(
+    certificate: Certificate, along: Expressions, names: Sequence[str], rates: Sequence[ca.SX]
+) -> Balance:
+    load = along(rates)
+    return Balance(names, _columns(certificate, names), load, along(map(size_of, rates)))
+
+
+def by_name(given: Any, names: Sequence[str]) -> list[ca.SX]:
+    """Return expressions given by name or as a column, in order; what is missing is zero."""
+    if isinstance(given, Mapping):
+        entries = cast(Mapping[str, Any], given)
+        return [ca.SX(entries.get(name, 0.0)) for name in names]
+    listed = [given] if isinstance(given, ca.SX | ca.DM) else cast(Sequence[ca.SX], given)
+    column = ca.vertcat(ca.SX(0, 1), *map(ca.SX, listed))
+    return ca.vertsplit(column) if column.numel() else [ca.SX(0)] * len(names)
+
+
+# -- momenta ---------------------------------------------------------------------------------------
+
+
+def _momenta(certificate: Certificate, along: Expressions) -> Balance | None:
+    system = certificate.system
+    if not hasattr(system, "coordinates"):
+        return None
+    if getattr(system, "pairs", ()):
+        raise UnknownSymbolsError("the friction of guides is not part of the posed forces")
+    q, v = system.coordinates.vector, system.v.vector
+    moving = ca.SX.eye(q.numel()) if system.kinematics is None else _slopes(system)
+    named = (system.coordinates if system.velocities is None else system.velocities).names
+    force = along.written(_column(system.force, named))
+    potential = along.written(ca.SX(system.potential))
+    force = force - moving.T @ ca.gradient(potential, q) + _reactions(certificate, along, moving)
+    if system.mass_matrix is not None:
+        force += along.written(_column(system.gyroscopic, named))
+        return _newton(certificate, along, force)
+    kinetic = along.written(ca.SX(system.kinetic))
+    momentum, gradient = ca.gradient(kinetic, v), moving.T @ ca.gradient(kinetic, q)
+    loads = along(ca.vertsplit(gradient + force))
+    sizes = along(size_of(part) for part in ca.vertsplit(gradient + force))
+    if system.kinematics is not None:
+        turned = _turned(along, moving, momentum, q, v)
+        loads, sizes = loads + turned, sizes + np.abs(turned)
+    return Balance(system.v.names, along(ca.vertsplit(momentum)), loads, sizes)
+
+
+def _column(given: Any, names: Sequence[str]) -> ca.SX:
+    return ca.vertcat(*by_name(given, names))
+
+
+def _slopes(system: Any) -> ca.SX:
+    """Return S of q' = S v."""
+    return ca.jacobian(ca.SX(system.kinematics), system.v.vector)
+
+
+def _turned(along: Expressions, moving: ca.SX, momentum: ca.SX, q: ca.SX, v: ca.SX) -> np.ndarray:
+    """Return the part of Hamel's equations that comes from brackets, (nv, n, NODES).
+
+    For the fields X_i, the columns of S: momentum . c, where S c = sum_j v_j [X_j, X_i].
+    """
+    flow = moving @ v
+    columns = ca.horzsplit(moving)
+    brackets = [ca.jtimes(x, q, flow) - ca.jtimes(flow, q, x) for x in columns]
+    count, size = len(columns), q.numel()
+    shape = along.certificate.times.shape
+    fields = along(ca.vertsplit(ca.vec(moving))).reshape(count, size, *shape)
+    turns = along(ca.vertsplit(ca.vertcat(*brackets))).reshape(count, size, *shape)
+    held = along(ca.vertsplit(momentum))
+    fields, turns = np.moveaxis(fields, (0, 1), (-1, -2)), np.moveaxis(turns, (0, 1), (-1, -2))
+    square = np.swapaxes(fields, -1, -2)
+    found = np.linalg.solve(square @ fields, square @ turns)
+    return np.moveaxis(np.einsum("...k,...ki->...i", np.moveaxis(held, 0, -1), found), -1, 0)
+
+
+def _newton(certificate: Certificate, along: Expressions, force: ca.SX) -> Balance:
+    """Return the balance of velocities by mass_matrix @ v' = force."""
+    system, count = certificate.system, force.numel()
+    mass = along.written(ca.densify(ca.SX(system.mass_matrix)))
+    shape = certificate.times.shape
+    masses = along(ca.vertsplit(ca.vec(mass))).reshape(count, count, *shape)
+    masses = np.moveaxis(masses, (0, 1), (-1, -2))
+    loads = np.moveaxis(along(ca.vertsplit(force)), 0, -1)
+    sizes = np.moveaxis(along(size_of(part) for part in ca.vertsplit(force)), 0, -1)
+    inverse = np.linalg.inv(masses)
+    return Balance(
+        system.v.names,
+        _columns(certificate, system.v.names),
+        np.moveaxis((inverse @ loads[..., None])[..., 0], -1, 0),
+        np.moveaxis((np.abs(inverse) @ sizes[..., None])[..., 0], -1, 0),
+    )
+
+
+def _reactions(certificate: Certificate, along: Expressions, moving: ca.SX) -> ca.SX:
+    """Return the generalised forces of ideal reactions, and of friction in contacts."""
+    system = certificate.system
+    q, v = system.coordinates.vector, system.v.vector
+    total = ca.SX.zeros(v.numel())
+    sticking = {id(goal) for one in system.goals for goal in getattr(one, "sticking", ())}
+    for goal in system.goals:
+        if isinstance(goal, Implicit) or not isinstance(goal, Goal) or not goal.ideal:
+            continue
+        if id(goal) in sticking:
+            continue
+        total += gradient_of(along, goal, q, v, moving) * goal.reaction
+        for slip, force in friction_of(goal):
+            total += gradient_of(along, slip, q, v, moving) * force
+    return total
+
+
+def friction_of(goal: Any) -> list[tuple[Goal, ca.SX]]:
+    """Return for each direction of a contact's slip its constraint, and the friction along it."""
+    slips: tuple[Goal, ...] = getattr(goal, "sticking", ())
+    return [(slip, goal.traction[k]) for k, slip in enumerate(slips)]
+
+
+def gradient_of(along: Expressions, goal: Goal, q: ca.SX, v: ca.SX, moving: ca.SX) -> ca.SX:
+    """Return the direction of a goal's reaction among the velocities, a column."""
+    residual = along.written(ca.SX(goal.residual))
+    if isinstance(goal, Nonholonomic) or ca.depends_on(residual, v):
+        return ca.gradient(residual, v)
+    return moving.T @ ca.gradient(residual, q)

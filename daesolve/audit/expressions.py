@@ -1,0 +1,179 @@
+"""Posed expressions as numbers along a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.audit.certificate import NODES, Certificate
+from daesolve.posing.goals import Goal
+from daesolve.posing.inputs import Lookup
+from daesolve.posing.symbols import time
+
+SUMS = {ca.OP_ADD, ca.OP_SUB}
+
+
+class UnknownSymbolsError(Exception):
+    """An expression contains what the certificate does not tell; the message names it."""
+
+
+class Expressions:
+    """Evaluates expressions of a posed system at all nodes of a certificate.
+
+    Parameters
+    ----------
+    certificate
+        The run.
+    """
+
+    def __init__(self, certificate: Certificate) -> None:
+        self.certificate, self.system = certificate, certificate.system
+        self._symbols: list[ca.SX] = [time]
+        self._rows: list[np.ndarray] = [certificate.times.ravel()]
+        system = self.system
+        for vector in _state_vectors(system):
+            self._know(vector, certificate.columns)
+        if hasattr(system, "coordinates") and system.velocities is None:
+            rates = system.coordinates.rates
+            self._know(rates, certificate.columns)
+        for vector in (system.parameters, system.inputs):
+            numbers = {n: certificate.parameters[n] for n in vector if n in certificate.parameters}
+            self._know(vector, {n: np.full(certificate.times.shape, v) for n, v in numbers.items()})
+        held = {n: np.repeat(v[:, None], NODES, axis=1) for n, v in certificate.values.items()}
+        self._know(system.discrete, held)
+        self._know_reactions()
+        self._places = {s.element_hash(): k for k, s in enumerate(self._symbols)}
+        self.tables: dict[str, float] = {}
+        for drive in system.drives:
+            if drive.lookup is not None:
+                self._look_up(drive.name, drive.values, drive.lookup)
+
+    def _know(self, vector: Any, columns: Mapping[str, np.ndarray]) -> None:
+        for name in vector.names:
+            if name in columns:
+                self._symbols.append(vector[name])
+                self._rows.append(np.asarray(columns[name], dtype=float).ravel())
+
+    def _know_reactions(self) -> None:
+        columns, system = self.certificate.columns, self.system
+        self._know(getattr(system, "reactions", getattr(system, "controls", None)), columns)
+        for goal in system.goals:
+            if isinstance(goal, Goal) and goal.ideal and goal.reaction_label in columns:
+                self._symbols.append(goal.reaction)
+                self._rows.append(columns[goal.reaction_label].ravel())
+
+    def _look_up(self, name: str, values: Any, lookup: Lookup) -> None:
+        """Evaluate a table by itself, and use what it gives instead of what the run used."""
+        arguments = self(lookup.arguments).reshape(len(lookup.arguments), -1)
+        pieces: list[np.ndarray] = []
+        found: dict[str, np.ndarray] = {}
+        for axis, argument, base in zip(lookup.axes, arguments, lookup.bases, strict=True):
+            turns = np.zeros(len(argument))
+            if axis.periodic:
+                turns = np.floor((argument - axis.nodes[0]) / axis.period)
+            piece = np.searchsorted(axis.borders, argument - turns * axis.period, side="right")
+            pieces.append(piece)
+            found[base] = axis.bases[piece] + turns * axis.period
+        terms = lookup.coefficients[tuple(pieces)].reshape(len(arguments[0]), -1)
+        found |= dict(zip(lookup.terms, terms.T, strict=True))
+        worst = 0.0
+        for own, row in found.items():
+            place = self._places[values[own].element_hash()]
+            size = np.max(np.abs(row), initial=0.0) + 1e-300
+            worst = max(worst, float(np.max(np.abs(self._rows[place] - row), initial=0.0)) / size)
+            self._rows[place] = row
+        self.tables[name] = worst
+
+    def __call__(self, expressions: Iterable[ca.SX]) -> np.ndarray:
+        """Return the values of k expressions, (k, n, NODES).
+
+        Raises
+        ------
+        UnknownSymbolsError
+            They contain something of which the certificate has no values.
+        """
+        column = ca.vertcat(ca.SX(0, 1), *expressions)
+        written = self.written(column)
+        used = {s.element_hash(): s for s in ca.symvar(written)}
+        unknown = [s.name() for h, s in used.items() if h not in self._places]
+        if unknown:
+            raise UnknownSymbolsError(f"the run does not tell {unknown[0]!r}")
+        places = [self._places[h] for h in used]
+        count = self.certificate.times.size
+        if not places:
+            constant = np.array(ca.DM(written), dtype=float)
+            return np.repeat(constant, count, axis=1).reshape(-1, *self.certificate.times.shape)
+        symbols = ca.vertcat(*used.values())
+        given = np.array([self._rows[place] for place in places])
+        function = ca.Function("posed", [symbols], [ca.densify(written)])
+        with np.errstate(all="ignore"):
+            values = np.array(function(given), dtype=float)
+        return values.reshape(-1, *self.certificate.times.shape)
+
+    def written(self, column: ca.SX) -> ca.SX:
+        """Write auxiliaries by their meaning, and rates by quasi-velocities."""
+        system = self.system
+        if not hasattr(system, "coordinates"):
+            return column
+        auxiliaries = system.auxiliaries
+        if len(auxiliaries):
+            meanings = ca.SX(auxiliaries.meanings)
+            rates = ca.jtimes(meanings, system.coordinates.vector, system.coordinates.dot.vector)
+            rates += ca.jacobian(meanings, time)
+            column = ca.substitute(column, auxiliaries.dot.vector, rates)
+            column = ca.substitute(column, auxiliaries.vector, meanings)
+        if system.kinematics is not None:
+            rates = ca.SX(system.kinematics)
+            column = ca.substitute(column, system.coordinates.dot.vector, rates)
+        return column
+
+
+def _state_vectors(system: Any) -> Sequence[Any]:
+    if not hasattr(system, "coordinates"):
+        return [system.states]
+    own = [system.coordinates, system.implicit, system.quadratures]
+    return own if system.velocities is None else [*own, system.velocities]
+
+
+def size_of(expression: ca.SX) -> ca.SX:
+    """Return the sum of the magnitudes of which an expression is made at a state.
+
+    Sums add the sizes of their parts, products multiply them; anything else counts by its value.
+    """
+    known: dict[int, ca.SX] = {}
+    waiting = [ca.SX(expression)]
+    while waiting:
+        here = waiting[-1]
+        key = here.element_hash()
+        op = here.op() if not (here.is_constant() or here.is_symbolic()) else None
+        parts = _parts(here, op)
+        missing = [part for part in parts if part.element_hash() not in known]
+        if key in known or not missing:
+            waiting.pop()
+            known.setdefault(key, _joined(here, op, [known[p.element_hash()] for p in parts]))
+        else:
+            waiting.extend(missing)
+    return known[ca.SX(expression).element_hash()]
+
+
+def _parts(here: ca.SX, op: int | None) -> list[ca.SX]:
+    if op in SUMS or op in (ca.OP_MUL, ca.OP_DIV):
+        return [here.dep(0), here.dep(1)]
+    return [here.dep(0)] if op in (ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE) else []
+
+
+def _joined(here: ca.SX, op: int | None, sizes: Sequence[ca.SX]) -> ca.SX:
+    if op in SUMS:
+        return sizes[0] + sizes[1]
+    if op == ca.OP_MUL:
+        return sizes[0] * sizes[1]
+    if op == ca.OP_DIV:
+        return sizes[0] / ca.fabs(here.dep(1))
+    if op == ca.OP_SQ:
+        return sizes[0] ** 2
+    if op == ca.OP_TWICE:
+        return 2.0 * sizes[0]
+    return sizes[0] if op == ca.OP_NEG else ca.fabs(here)

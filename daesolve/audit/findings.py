@@ -1,0 +1,105 @@
+"""What an audit finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any
+
+
+class Verdict(Enum):
+    """How a check ended; the value is its name in JSON."""
+
+    HOLDS = "holds"
+    CONTRADICTED = "contradicted"
+    NOT_CHECKED = "not checked"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found.
+
+    Parameters
+    ----------
+    check, subject
+        What was checked, and of which goal, contact, velocity or event; "" for the whole.
+    verdict
+        How it ended.
+    defect
+        The largest relative defect; None where there is none to tell.
+    time
+        Where it is, s; None where it is nowhere.
+    sentence
+        In words, where it does not hold or was not checked.
+    """
+
+    check: str
+    subject: str
+    verdict: Verdict
+    defect: float | None = None
+    time: float | None = None
+    sentence: str = ""
+
+    def __str__(self) -> str:
+        owner = f"{self.check}, {self.subject}" if self.subject else self.check
+        if self.verdict is Verdict.HOLDS:
+            return f"{owner}: holds" if self.defect is None else f"{owner}: to {self.defect:.1g}"
+        return f"{owner}: {self.verdict.value}: {self.sentence}"
+
+
+@dataclass(frozen=True)
+class Audit:
+    """A run held against what was posed.
+
+    Parameters
+    ----------
+    findings
+        Of every check.
+    left_out
+        What of the run was not looked at, in a sentence; "" if all was.
+    """
+
+    findings: Sequence[Finding]
+    left_out: str = ""
+
+    @property
+    def contradictions(self) -> tuple[Finding, ...]:
+        """What in the run contradicts the posed system."""
+        return tuple(f for f in self.findings if f.verdict is Verdict.CONTRADICTED)
+
+    @property
+    def unchecked(self) -> tuple[Finding, ...]:
+        """What was not checked."""
+        return tuple(f for f in self.findings if f.verdict is Verdict.NOT_CHECKED)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing contradicts the posed system."""
+        return not self.contradictions
+
+    def __str__(self) -> str:
+        lines = [str(finding) for finding in self.findings]
+        if self.left_out:
+            lines.append(self.left_out)
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        found = [asdict(f) | {"verdict": f.verdict.value} for f in self.findings]
+        return {"holds": self.holds, "findings": found, "left_out": self.left_out}
+
+
+def judged(
+    check: str, subject: str, defect: float, allowed: float, time: float, sentence: str
+) -> Finding:
+    """Return what a check found whose defect may be as large as allowed."""
+    if defect <= allowed:
+        return Finding(check, subject, Verdict.HOLDS, defect, time)
+    # A defect that is no number is over every limit.
+    return Finding(check, subject, Verdict.CONTRADICTED, defect, time, sentence)
+
+
+def unchecked(check: str, subject: str, why: str) -> Finding:
+    """Return that something was not checked, and why."""
+    return Finding(check, subject, Verdict.NOT_CHECKED, sentence=why)

@@ -1,0 +1,178 @@
+"""Whether goals hold at every node, and contacts push and do not overlap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.audit.certificate import Certificate
+from daesolve.audit.equations import by_name, friction_of
+from daesolve.audit.expressions import Expressions, UnknownSymbolsError, size_of
+from daesolve.audit.findings import Finding, judged, unchecked
+from daesolve.posing.goals import AnyGoal, Goal, Holonomic, Invariant, Nonholonomic, Relation
+
+DRIVEN = 1e-8
+"""The part of its terms that the residual of a goal may be whose errors are fed back."""
+MEASURED = 1e-3
+"""The same of a goal that is only measured: a run that leaves it this far is another motion."""
+ROUNDING = 1e-15
+"""The part of the largest position or velocity, whichever it is, that counts as rounding."""
+FAINT = 1e-6
+"""The part of the usual force beside which the largest push of a contact is rounding itself."""
+TOUCHING = 1e-8
+"""The part of its terms, or of the largest force, that counts as zero at a contact."""
+
+
+def check_goals(certificate: Certificate, along: Expressions) -> list[Finding]:
+    """Hold the residual of each goal against the size of its own terms at each node."""
+    found: list[Finding] = []
+    contacts = any(hasattr(goal, "sticking") for goal in certificate.system.goals)
+    faint = FAINT * usual_force(certificate, along) if contacts else 0.0
+    for goal in certificate.system.goals:
+        try:
+            if hasattr(goal, "sticking"):
+                found += _contact(goal, certificate, along, faint)
+            else:
+                found += _goal(goal, certificate, along)
+        except UnknownSymbolsError as error:
+            found.append(unchecked("goal", goal.name, str(error)))
+    return found
+
+
+def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[Finding]:
+    own = isinstance(goal, Goal)
+    if isinstance(goal, Invariant):
+        return []
+    constraint = own and (isinstance(goal, Holonomic | Nonholonomic) or goal.at_start)
+    if own and not constraint and not hasattr(certificate.system, "coordinates"):
+        return [unchecked("goal", goal.name, "a control system approaches it from its start")]
+    residual = along.written(ca.SX(goal.residual))
+    values, sizes, slopes = along([residual, size_of(residual), _steepness(along, residual)])
+    if own and goal.from_start:
+        values = values - values.ravel()[0]
+    if own and goal.held_by:
+        values = np.where(certificate.values[goal.held_by][:, None] > 0.5, values, 0.0)
+    known = np.isfinite(values)
+    if not known.any():
+        return [unchecked("goal", goal.name, "the run has no reactions here")]
+    rounding = ROUNDING / DRIVEN * np.nan_to_num(slopes) + 1e-300
+    relative = np.where(known, np.abs(values) / (np.nan_to_num(sizes) + rounding), 0.0)
+    driven = goal.name in certificate.driven or isinstance(goal, Relation)
+    return [_worst("goal", goal.name, relative, np.abs(values), driven, certificate)]
+
+
+def _steepness(along: Expressions, residual: ca.SX) -> ca.SX:
+    """Return how much a residual changes where all positions, or velocities, do by the largest.
+
+    Where nothing moves, the terms of a residual are rounding of these themselves.
+    """
+    system, columns = along.system, along.certificate.columns
+    total = ca.SX(0)
+    vectors = [system.coordinates, system.v] if hasattr(system, "coordinates") else [system.states]
+    for vector in vectors:
+        largest = max((float(np.nanmax(np.abs(columns[name]))) for name in vector.names), default=0)
+        total += largest * ca.sum1(ca.fabs(ca.gradient(residual, vector.vector)))
+    return total
+
+
+def _worst(
+    check: str,
+    name: str,
+    relative: np.ndarray,
+    values: np.ndarray,
+    driven: bool,
+    certificate: Certificate,
+) -> Finding:
+    step, node = np.unravel_index(int(np.argmax(relative)), relative.shape)
+    time = certificate.time_at(int(step), int(node))
+    defect = float(relative[step, node])
+    return judged(
+        check,
+        name,
+        defect,
+        DRIVEN if driven else MEASURED,
+        time,
+        f"its residual is {values[step, node]:.2g}, {defect:.1g} of its terms, at t = {time:.6g} s",
+    )
+
+
+def _contact(
+    goal: Any, certificate: Certificate, along: Expressions, faint: float
+) -> list[Finding]:
+    """Check gap >= 0, N >= 0, N gap = 0, and Coulomb's law; a push that is fainter is rounding."""
+    gap = along.written(ca.SX(goal.residual))
+    values, sizes, pushes = along([gap, size_of(gap), goal.reaction])
+    size = sizes + TOUCHING * float(np.max(sizes, initial=0.0)) + 1e-300
+    largest = max(float(np.nanmax(np.abs(pushes), initial=0.0)), faint) + 1e-300
+    parts = {
+        "overlaps": -values / size,
+        "pulls": -np.nan_to_num(pushes) / largest,
+        "pushes while it is open": np.minimum(
+            np.abs(np.nan_to_num(pushes)) / largest, np.abs(values) / size
+        ),
+    }
+    found = [
+        _of_contact(goal.name, what, np.maximum(by, 0.0), certificate) for what, by in parts.items()
+    ]
+    if goal.sticking:
+        found += _friction(goal, certificate, along, largest)
+    return found
+
+
+def _friction(
+    goal: Any, certificate: Certificate, along: Expressions, largest: float
+) -> list[Finding]:
+    pairs = friction_of(goal)
+    slips = along(along.written(ca.SX(slip.residual)) for slip, _ in pairs)
+    forces = np.nan_to_num(along(force for _, force in pairs))
+    limit = np.nan_to_num(along([goal.reaction * goal.static]))[0] + _lent(goal, along)
+    force, power = np.sqrt(np.sum(forces**2, axis=0)), np.sum(forces * slips, axis=0)
+    speed = np.sqrt(np.sum(slips**2, axis=0))
+    steep = along([_steepness(along, ca.SX(slip.residual)) for slip, _ in pairs])
+    rounding = ROUNDING / TOUCHING * float(np.nanmax(steep, initial=0.0))
+    fastest = max(float(np.max(speed, initial=0.0)), rounding) + 1e-300
+    parts = {
+        "rubs with more than friction allows": (force - limit) / largest,
+        "is driven by its friction": power / (largest * fastest),
+    }
+    return [
+        _of_contact(goal.name, what, np.maximum(by, 0.0), certificate) for what, by in parts.items()
+    ]
+
+
+def usual_force(certificate: Certificate, along: Expressions) -> float:
+    """Return the largest force that acts on the system, or what would stop it in the time shown."""
+    system = certificate.system
+    named = (system.coordinates if system.velocities is None else system.velocities).names
+    forces = [*by_name(system.force, named)]
+    forces += ca.vertsplit(ca.gradient(ca.SX(system.potential), system.coordinates.vector))
+    acting = np.abs(np.nan_to_num(along(map(ca.fabs, forces))))
+    if system.kinetic is None:
+        return float(np.max(acting, initial=0.0))
+    momentum = ca.gradient(along.written(ca.SX(system.kinetic)), system.v.vector)
+    lasts = float(np.sum(np.abs(certificate.lengths))) + 1e-300
+    stopping = np.abs(along(ca.vertsplit(momentum))) / lasts
+    return max(float(np.max(acting, initial=0.0)), float(np.nanmax(stopping, initial=0.0)))
+
+
+def _lent(goal: Any, along: Expressions) -> np.ndarray:
+    """Return the friction that contacts lend to one that holds their slip too, N.
+
+    Only their sum is determined.
+    """
+    certificate, total = along.certificate, np.zeros(along.certificate.times.shape)
+    for other in certificate.system.goals:
+        shares = certificate.values.get(f"stuck_{goal.name}_{other.name}")
+        if shares is not None:
+            total += shares[:, None] * np.nan_to_num(along([other.reaction * other.static]))[0]
+    return total
+
+
+def _of_contact(name: str, what: str, defects: np.ndarray, certificate: Certificate) -> Finding:
+    step, node = np.unravel_index(int(np.argmax(defects)), defects.shape)
+    time = certificate.time_at(int(step), int(node))
+    defect = float(defects[step, node])
+    sentence = f"it {what}, by {defect:.1g} of what is usual, at t = {time:.6g} s"
+    return judged("contact", f"{name} never {what}", defect, TOUCHING, time, sentence)

@@ -1,0 +1,159 @@
+"""Whether every passage of a guard through zero has its event, and every event its passage.
+
+Passages are looked for on the polynomials of the steps, not by the search of any solver. Between
+two steps a reset may carry a guard past zero: that is no passage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.audit.certificate import FINE, Certificate, fine, unresolved
+from daesolve.audit.expressions import Expressions, UnknownSymbolsError
+from daesolve.audit.findings import Finding, Verdict, unchecked
+from daesolve.posing.contacts import ACCUMULATED, REST
+from daesolve.posing.events import Event
+from daesolve.posing.guides import JAM
+from daesolve.trajectory.results import EventRecord
+
+NOTHING = 1e-9
+"""The part of the largest value of a guard, in a step and the next ones, that counts as zero."""
+APART = 1e-9
+"""How far, relative to the length of a step, an event may be from the passage."""
+OWN = {ACCUMULATED, REST, JAM}
+"""The events that the library adds to contacts and guides."""
+
+
+def check_events(certificate: Certificate, along: Expressions) -> list[Finding]:
+    """Hold the events of a run against the passages of their guards."""
+    found: list[Finding] = []
+    by_name: dict[str, list[EventRecord]] = {}
+    for record in certificate.events:
+        by_name.setdefault(record.name, []).append(record)
+    for event in posed_events(certificate.system):
+        if not event.listed:
+            found.append(unchecked("event", event.name, "runs do not list it"))
+            continue
+        try:
+            guards = along(ca.vertsplit(along.written(event.guards)))
+        except UnknownSymbolsError as error:
+            found.append(unchecked("event", event.name, str(error)))
+            continue
+        found.append(_event(certificate, event, guards, by_name.get(event.name, [])))
+    return found
+
+
+def posed_events(system: Any) -> list[Event]:
+    """Return the events that were posed: without those of contacts, tables and sampled laws."""
+    contacts = [goal.name for goal in system.goals if hasattr(goal, "sticking")]
+    kinds = ("lost", "closed", "sticks", "slips", "reverses", "sets_out", "shares")
+    added = {f"{name}_{kind}" for name in contacts for kind in kinds} | OWN
+    added |= {event.name for drive in system.drives for event in drive.events}
+    return [event for event in system.events if event.name not in added]
+
+
+def _event(
+    certificate: Certificate, event: Event, guards: np.ndarray, records: Sequence[EventRecord]
+) -> Finding:
+    times = np.array([record.time for record in records])
+    missing: list[float] = []
+    passed = 0
+    for place, guard in enumerate(guards):
+        if not np.isfinite(guard).all():
+            return unchecked("event", event.name, "its guard is not finite everywhere")
+        own = times[[place in record.fired for record in records]] if len(times) else times
+        here, lost = _passages(certificate, guard, event.direction.value, own)
+        missing, passed = [*missing, *lost], passed + here
+    if missing:
+        first = min(missing, key=lambda time: certificate.sign * time)
+        count = (
+            "a passage of its guard has"
+            if len(missing) == 1
+            else (f"{len(missing)} passages of its guard have")
+        )
+        return Finding(
+            "event",
+            event.name,
+            Verdict.CONTRADICTED,
+            None,
+            first,
+            f"{count} no event, the first at t = {first:.6g} s",
+        )
+    return _fired(certificate, event, guards, records)
+
+
+def _passages(
+    certificate: Certificate, guard: np.ndarray, direction: int, known: np.ndarray
+) -> tuple[int, list[float]]:
+    """Return how many passages of a guard (n, NODES) have events, and when others are."""
+    values, sign = fine(guard), certificate.sign
+    zero = NOTHING * np.max(np.abs(values), axis=1) + 10.0 * unresolved(guard)
+    signs = np.where(np.abs(values) <= zero[:, None], 0.0, np.sign(values))
+    places = certificate.starts[:, None] + certificate.lengths[:, None] * FINE
+    signs, places, values = signs.ravel(), places.ravel(), values.ravel()
+    steps = np.repeat(np.arange(len(guard)), len(FINE))
+    kept = np.flatnonzero(signs)
+    before, after = kept[:-1], kept[1:]
+    turns = signs[before] * signs[after] < 0.0
+    if direction:
+        # Backwards, a guard that rises in time is met falling.
+        turns &= signs[after if sign > 0.0 else before] == direction
+    # Both sides of the same instant: a reset carried it past zero.
+    turns &= places[before] != places[after]
+    count, missing = 0, list[float]()
+    for a, b in zip(before[turns], after[turns], strict=True):
+        slack = APART * (abs(certificate.lengths[steps[a]]) + abs(certificate.lengths[steps[b]]))
+        low, high = sorted((places[a], places[b]))
+        if np.any((known >= low - slack) & (known <= high + slack)):
+            count += 1
+        else:
+            part = values[a] / (values[a] - values[b])
+            missing.append(float(places[a] + part * (places[b] - places[a])))
+    return count, missing
+
+
+def _fired(
+    certificate: Certificate, event: Event, guards: np.ndarray, records: Sequence[EventRecord]
+) -> Finding:
+    """Check that at each event a guard that fired is zero, or a reset carried it past zero."""
+    largest = np.max(np.abs(guards), axis=(1, 2), initial=0.0)
+    order = certificate.sign * certificate.starts
+    values = fine(guards)
+    worst, when = 0.0, None
+    for record in records:
+        step = int(np.searchsorted(order, certificate.sign * record.time, side="left")) - 1
+        step = max(step, 0)
+        part = (record.time - certificate.starts[step]) / certificate.lengths[step]
+        # Where a run starts, a guard that is past zero and on its way out counts as passed.
+        if not 0.0 < part <= 1.0 + 1e-9:
+            continue
+        off = min(_distance(values[k, step], part) / (largest[k] + 1e-300) for k in record.fired)
+        if off > worst and not _shared(certificate.events, record):
+            worst, when = off, record.time
+    if worst > 0.01:
+        return Finding(
+            "event",
+            event.name,
+            Verdict.CONTRADICTED,
+            worst,
+            when,
+            f"it happens where its guard is {worst:.1g} of its largest value away from zero, at "
+            f"t = {when:.6g} s",
+        )
+    return Finding("event", event.name, Verdict.HOLDS, worst, when)
+
+
+def _distance(values: np.ndarray, part: float) -> float:
+    """Return how far a guard of a step is from zero at a part of it, beyond a fine interval."""
+    near = abs(float(np.interp(part, FINE, values)))
+    return max(near - float(np.ptp(values)) / len(FINE), 0.0)
+
+
+def _shared(events: Sequence[EventRecord], record: EventRecord) -> bool:
+    """Tell whether other events happen at the same instant, whose resets may have carried it."""
+    near = 1e-12 * max(1.0, abs(record.time))
+    return any(e is not record and abs(e.time - record.time) <= near for e in events)
