@@ -1,5 +1,6 @@
 """Types for the annotations of a plugin: for its arguments and its results."""
 
+from daesolve.audit import Audit, Finding, Verdict
 from daesolve.friction.support_balance import VariantState
 from daesolve.integration.run_options import RunOptions
 from daesolve.plugins.bound_case import BoundCase
@@ -12,10 +13,12 @@ from daesolve.system.system import Output, System
 
 __all__ = [
     "AnyGoal",
+    "Audit",
     "Auxiliaries",
     "BoundCase",
     "ConsistentState",
     "DifferentiableVector",
+    "Finding",
     "Order",
     "Output",
     "Parameters",
@@ -24,4 +27,5 @@ __all__ = [
     "SymbolVector",
     "System",
     "VariantState",
+    "Verdict",
 ]

@@ -1,6 +1,4 @@
 from .auditing import audit as audit
-from .certificate import NODES as NODES
-from .certificate import PLACES as PLACES
 from .certificate import Certificate as Certificate
 from .findings import Audit as Audit
 from .findings import Finding as Finding

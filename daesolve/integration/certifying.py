@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.audit import PLACES, Audit, Certificate, audit
+from daesolve.audit import Audit, Certificate, audit
+from daesolve.audit.certificate import PLACES
 from daesolve.integration.record import RunRecord
 from daesolve.preparation.preparing import Prepared
 from daesolve.trajectory.trajectory import Trajectory

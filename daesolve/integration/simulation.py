@@ -274,7 +274,7 @@ def _simulated(run: _Run) -> Trajectory:
 def simulate_stored(
     prepared: Prepared, at: At, progress: Progress | None, keeper: Keeper
 ) -> Trajectory:
-    """Integrate or resume a prepared run, part by part to disk.
+    """Integrate or resume a prepared run, part by part to disk, where its samples stay.
 
     Parameters
     ----------
@@ -282,11 +282,6 @@ def simulate_stored(
         As in `simulate`.
     keeper
         Stores the parts, and has the checkpoint to resume from.
-
-    Returns
-    -------
-    Trajectory
-        Its samples are on disk.
     """
     run = _Run(prepared, at, progress, keeper)
     outcome, message = run.ended()
@@ -348,17 +343,12 @@ class _Run:
         """Return the trajectory with its samples."""
         lost = self.state.monitor.over
         trajectory = self.state.assembly.trajectory(outcome, message, samples, lost_for_good=lost)
-        monitor = self.state.monitor if self.resumed is None else None
-        begin = None if monitor is None else partial(opening, self.prepared, monitor.first_steps)
-        auditor = None
-        if monitor is not None:
-            auditor = Auditor(self.prepared, monitor.first_steps.ends, simulate_recorded)
-        return replace(
-            trajectory,
-            _evaluate=self._point,
-            _begin=begin and partial(begin, simulate),
-            _audit=auditor,
-        )
+        if self.resumed is not None:
+            return replace(trajectory, _evaluate=self._point)
+        steps = self.state.monitor.first_steps
+        begin = partial(opening, self.prepared, steps, simulate)
+        auditor = Auditor(self.prepared, steps.ends, simulate_recorded)
+        return replace(trajectory, _evaluate=self._point, _begin=begin, auditor=auditor)
 
     # -- integration --------------------------------------------------------------------------
 

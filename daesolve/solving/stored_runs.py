@@ -406,7 +406,7 @@ def _finished(
 def _read_again(writer: Writer, run: Trajectory) -> Trajectory:
     """Return a run with its samples on disk, and what this process can still do with it."""
     stored = Trajectory.from_run(writer.directory)
-    return replace(stored, _evaluate=run.at, _begin=run.opening, _audit=run.auditor)
+    return replace(stored, _evaluate=run.at, _begin=run.opening, auditor=run.auditor)
 
 
 def split_derived(description: Mapping[str, Any], derived: Sequence[str]) -> dict[str, Any]:

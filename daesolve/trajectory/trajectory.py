@@ -100,6 +100,8 @@ class Trajectory(ShownRun):
         The papers and books of the problem.
     origin
         The case or the system that was run; None if the run comes from another process.
+    auditor
+        What `audit` asks; None if the run was read from disk, pickled or resumed.
 
     Notes
     -----
@@ -130,16 +132,16 @@ class Trajectory(ShownRun):
     peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])
     sources: Sequence[str] = ()
     origin: object = field(default=None, repr=False)
+    auditor: Callable[[Trajectory], Audit] | None = field(default=None, repr=False)
     _evaluate: Callable[[float], TrajectoryPoint] | None = field(default=None, repr=False)
     _begin: Callable[[], Recorded | None] | None = field(default=None, repr=False)
-    _audit: Callable[[Trajectory], Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         suggest_names(self, **KINDS)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the compiled functions, which belong to this process."""
-        return {**vars(self), "origin": None, "_evaluate": None, "_begin": None, "_audit": None}
+        return {**vars(self), "origin": None, "_evaluate": None, "_begin": None, "auditor": None}
 
     def __copy__(self) -> Trajectory:
         return replace(self)
@@ -276,30 +278,19 @@ class Trajectory(ShownRun):
     def audit(self) -> Audit:
         """Hold the run against what was posed, with nothing of the library in between.
 
-        The run is integrated again to nodes within each of its steps. There every goal, contact,
-        equation of motion, event and table must be as posed: see `daesolve.audit`.
-
-        Returns
-        -------
-        Audit
-            What each check found; `audit.holds` tells whether nothing contradicts the system.
+        The run is integrated again to nodes within each of its steps; see `daesolve.typing.Audit`.
 
         Raises
         ------
         OutOfRangeError
-            The trajectory was read from disk or pickled, or resumed, so that its steps are unknown.
+            The trajectory has no auditor.
         """
-        if self._audit is None:
+        if self.auditor is None:
             raise OutOfRangeError(
                 "the steps of this trajectory are unknown, since it was read from disk, pickled or "
                 "resumed: audit the run where daesolve.solve returns it"
             )
-        return self._audit(self)
-
-    @property
-    def auditor(self) -> Callable[[Trajectory], Audit] | None:
-        """What audits this run, also where its samples are on disk; None if nothing can."""
-        return self._audit
+        return self.auditor(self)
 
     def opening(self) -> Recorded | None:
         """Return the beginning, integrated again, with samples at and within each accepted step.

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.audit import PLACES, Verdict, audit
+from daesolve.audit import Verdict, audit
+from daesolve.audit.certificate import PLACES
 
 from ..systems import pendulum
 
