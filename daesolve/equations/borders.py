@@ -38,9 +38,14 @@ class Borders:
         return Borders(np.array(places, dtype=int))
 
     @property
+    def known(self) -> np.ndarray:
+        """Which guards are those of switches."""
+        return self.places != NEVER
+
+    @property
     def any(self) -> bool:
         """Whether there are such guards."""
-        return bool((self.places != NEVER).any())
+        return bool(self.known.any())
 
     def past(self, p: np.ndarray) -> np.ndarray:
         """Return for which guards zero counts as past, for the values p."""

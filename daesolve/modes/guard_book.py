@@ -38,6 +38,7 @@ ROUNDING = 16.0 * float(np.finfo(float).eps)
 """The rounding of a guard, as a fraction of its terms."""
 
 Terms = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+Later = Callable[[float, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 Place = tuple[float, np.ndarray, np.ndarray]
 """Time in s, state, values."""
 
@@ -78,6 +79,8 @@ class GuardBook:
         rounding does not count.
     borders
         For which guards a zero that stays is past it; for none if it is None.
+    later
+        (t, x, p, which guards) -> the rates a moment later of those that stay at zero at first.
 
     Attributes
     ----------
@@ -99,8 +102,10 @@ class GuardBook:
         evaluator: Callable[[], Evaluator],
         terms: Terms | None = None,
         borders: Borders | None = None,
+        later: Later | None = None,
     ) -> None:
         self.table, self.traits, self._evaluator = table, traits, evaluator
+        self._later = later
         self._borders = borders
         self._terms = terms
         count = len(table.guarded)
@@ -233,6 +238,7 @@ class GuardBook:
         if time == known.time and p is known.p and state == known.state:
             return known
         values, rates = self._evaluate(time, x, p)
+        rates = self._first_rates(time, x, p, values, rates)
         begins = math.isnan(self._entered)
         if begins:
             self._entered = time
@@ -255,6 +261,15 @@ class GuardBook:
                 near.append(guard)
         self._measured = Measured(time, state, p, values, rates, near)
         return self._measured
+
+    def _first_rates(
+        self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray, rates: np.ndarray
+    ) -> np.ndarray:
+        """Return the rates of guards, a moment later for switches that stay at zero at first."""
+        if self._later is None or self._borders is None or not self._borders.any:
+            return rates
+        still = self._borders.known & (values == 0.0) & (rates == 0.0)
+        return np.where(still, self._later(time, x, p, still), rates) if still.any() else rates
 
     def _grow(self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray) -> None:
         """Remember larger values of guards than those before."""

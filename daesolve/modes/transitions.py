@@ -29,6 +29,7 @@ from daesolve.modes.guard_table import GuardTable, GuardTraits, Role
 from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Beginning, Jump, Setting, Stretch, SwitchingLaw
+from daesolve.modes.leaving import rates_later
 from daesolve.modes.overlaps import Overlaps
 from daesolve.modes.reset_law import ResetLaw
 from daesolve.modes.row_law import RowLaw
@@ -174,7 +175,8 @@ class Transitions:
         evaluator = partial(guard_evaluator, self.problem)
         terms = partial(sizes_of_terms, self.problem)
         borders = Borders.of(self.dynamics, self.setting.table.events)
-        return GuardBook(self.setting.table, self._traits, evaluator, terms, borders)
+        later = partial(rates_later, self.problem)
+        return GuardBook(self.setting.table, self._traits, evaluator, terms, borders, later)
 
     def fresh(self, path: np.ndarray | None = None) -> Transitions:
         """Return the transitions of a run that has seen nothing yet.

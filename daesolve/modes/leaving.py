@@ -1,0 +1,57 @@
+"""Which way a guard leaves zero whose rate is zero as well: by its higher derivatives.
+
+A velocity that is zero under a force that is zero, such as t - |v| from rest, leaves zero all the
+same. Its rate a moment later tells the way. The motion goes a few steps of Euler's method on, so
+that what drives the guard through several integrations arrives there. The moment is as short as the
+numbers let it be, and counts if a longer one agrees with it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from daesolve.formulations import OdeProblem
+from daesolve.solvers.grazing import guard_evaluator
+
+STEPS = 6
+"""Euler's steps to the moment: what acts through more integrations is not seen."""
+LONGER = 32.0
+"""Each moment is so many times as long as the one before."""
+SHORTEST, LONGEST = 1e-12, 1e-3
+"""The first and the last moment, s; it must be longer than the rounding of the time."""
+
+
+def rates_later(
+    problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray, guards: np.ndarray
+) -> np.ndarray:
+    """Return the rates of guards a moment later, (guards,) 1/s times their units.
+
+    Parameters
+    ----------
+    problem
+        The guards, and the motion in its present mode.
+    time, x, p
+        Where they and their rates are zero.
+    guards
+        (guards,) which are asked for; the others, and what stays zero, are zero.
+    """
+    evaluate, found = guard_evaluator(problem), np.zeros(len(guards))
+    before = np.zeros(len(guards))
+    moment = max(SHORTEST, 64.0 * float(np.spacing(abs(time))))
+    while moment <= LONGEST:
+        rates = evaluate(*_later(problem, time, x, p, moment / STEPS), p)[1]
+        agree = guards & (found == 0.0) & (rates * before > 0.0)
+        found[agree] = rates[agree]
+        if not np.any(guards & (found == 0.0)):
+            break
+        before, moment = rates, LONGER * moment
+    return found
+
+
+def _later(
+    problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray, step: float
+) -> tuple[float, np.ndarray]:
+    for _ in range(STEPS):
+        x = x + step * np.array(problem.rhs(time, x, p), dtype=float).ravel()
+        time += step
+    return time, x
