@@ -64,6 +64,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
+def pytest_configure() -> None:
+    """Let tests be interrupted where the process ignores Ctrl-C, as in a shell's background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Give each worker whole files, so that what the tests of a file share is made once."""
     if getattr(config.option, "numprocesses", None) and config.option.dist == "no":

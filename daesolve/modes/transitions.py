@@ -250,8 +250,10 @@ class Transitions:
         self, time: float, x: np.ndarray, p: np.ndarray, found: Collection[int], accuracy: float
     ) -> list[int]:
         """Return the guards that pass with those found; see `daesolve.modes.guard_slopes`."""
-        place = time, x, p
-        return at_once(self.book, self.problem, place, found, accuracy) if self.tracks else []
+        if not self.tracks or not found:
+            return []
+        self.book.arrive((time, x, p), accuracy)
+        return at_once(self.book, self.problem, (time, x, p), found, accuracy)
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are well past zero: no solver found where they passed."""
