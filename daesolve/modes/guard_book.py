@@ -328,24 +328,17 @@ class GuardBook:
         # A reaction that pulls at the start or after a reset does so on its way back as well.
         return bool(self.traits.returns[guard] and along > zero)
 
-    def arrive(self, place: Place, accuracy: float) -> None:
+    def arrive(self, time: float, x: np.ndarray, p: np.ndarray) -> None:
         """Arm guards that a motion brings to zero again, after the instant at which they passed.
 
         One that is at zero on its way out has been inside since then, wherever it was measured.
-
-        Parameters
-        ----------
-        place
-            Time, state and values, before anything is answered there.
-        accuracy
-            To what part of the largest value met guards are known.
+        Nothing may have been answered yet at this instant.
         """
         if self.armed.all():
             return
-        seen, ways = self._seen(*place), self.traits.ways
-        near = np.abs(seen.values) <= np.maximum(self.tolerances, accuracy * self._reach)
-        again = ~self.armed & near & (ways * seen.rates > 0.0) & (place[0] > self.passed)
-        self.armed[again] = True
+        seen = self._seen(time, x, p)
+        out = (np.abs(seen.values) <= self.tolerances) & (self.traits.ways * seen.rates > 0.0)
+        self.armed[~self.armed & out & (time > self.passed)] = True
 
     def nearly(self, place: Place, accuracy: float) -> list[int]:
         """Return the guards on their way out that are as near to zero as they are known.

@@ -252,7 +252,7 @@ class Transitions:
         """Return the guards that pass with those found; see `daesolve.modes.guard_slopes`."""
         if not self.tracks or not found:
             return []
-        self.book.arrive((time, x, p), accuracy)
+        self.book.arrive(time, x, p)
         return at_once(self.book, self.problem, (time, x, p), found, accuracy)
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
