@@ -78,6 +78,21 @@ class Table:
         return use.expression
 
     @property
+    def smooth_to(self) -> int:
+        """The highest derivative without a jump between its nodes; -1 if the values jump."""
+        degree = DEGREES[self.kind]
+        if degree > 1:
+            return degree - 1
+        for place, axis in enumerate(self.axes):
+            last = np.moveaxis(self.values, place, -1)
+            if degree == 1:
+                last = np.diff(last, axis=-1) / np.diff(axis.nodes)
+            size = np.max(np.abs(last), initial=0.0)
+            if np.any(np.abs(np.diff(last, axis=-1)) > ROUNDING * size):
+                return degree - 1
+        return degree
+
+    @property
     def coefficients(self) -> np.ndarray:
         """The coefficients, (pieces, ..., degree + 1, ...)."""
         first = self.axes[0].pieces(self.values)

@@ -10,10 +10,10 @@ import casadi as ca
 
 from daesolve.equations.drive_rows import DriveRow
 from daesolve.errors import PosingError
-from daesolve.posing.goals import Expression
+from daesolve.posing.goals import Expression, Holonomic, Nonholonomic
 from daesolve.posing.inputs import Drive, Inputs
 from daesolve.posing.rewriting import expressions_in
-from daesolve.posing.tables import uses_in
+from daesolve.posing.tables import Use, uses_in
 from daesolve.system.piecewise import hashes
 
 
@@ -37,6 +37,7 @@ def take_drives(system: Any) -> None:
     known = {name for drive in system.drives for name in drive.values.names}
     fixed = hashes(system.parameters.vector, system.inputs.vector)
     uses = uses_in(expressions_in(own))
+    _refuse_kinks(system, uses)
     made = [use.drive(fixed) for use in uses if use.values.names[0] not in known]
     drives = (*system.drives, *made)
     names: set[str] = set()
@@ -53,6 +54,34 @@ def take_drives(system: Any) -> None:
     events = (*system.events, *(event for drive in new for event in drive.events))
     for name, value in {"drives": drives, "discrete": discrete, "events": events}.items():
         object.__setattr__(system, name, value)
+
+
+def _refuse_kinks(system: Any, uses: Iterable[Use]) -> None:
+    """Refuse tables in constraints whose velocities would jump at every node.
+
+    Raises
+    ------
+    PosingError
+        A table is less smooth than a constraint in which it occurs.
+    """
+    known = {id(use) for use in uses if use.table.smooth_to < 1}
+    for goal in system.goals if known else ():
+        if not isinstance(goal, Holonomic | Nonholonomic):
+            continue
+        needed = 1 if isinstance(goal, Holonomic) else 0
+        named = getattr(system, "auxiliaries", None)
+        residual = ca.SX(goal.residual)
+        if named is not None and len(named):
+            residual = ca.substitute(residual, named.vector, ca.SX(named.meanings))
+        for use in uses_in([residual]):
+            table = use.table
+            if id(use) in known and table.smooth_to < needed:
+                what = "kinks" if table.smooth_to == 0 else "jumps"
+                raise PosingError(
+                    f"the table {table.name!r} has {what} at its nodes, where the velocities of "
+                    f"the constraint {goal.name!r} would jump: in a constraint a table must be "
+                    "smooth (kind = 'cubic', and outside = 'refuse', which ends it at its nodes)"
+                )
 
 
 def drive_rows(
