@@ -150,9 +150,9 @@ DAMAGE = {
     "no reaction": (swinging, scaled("rod", 0.0), "equations of motion"),
     "pull": (swinging, scaled("rod", -1.0), "equations of motion"),
     "position": (swinging, shifted("y", 1e-7), "goal"),
-    "velocity": (swinging, shifted("x_dot", 1e-7), "equations of motion"),
+    "velocity": (swinging, shifted("x_dot", 1e-5), "equations of motion"),
     "larger": (swinging, scaled("y", 1.0 + 1e-7), "goal"),
-    "faster": (swinging, scaled("y_dot", 1.0 + 1e-6), "rates of positions"),
+    "faster": (swinging, scaled("y_dot", 1.0 + 1e-5), "rates of positions"),
     "another weight": (swinging, heavier, "equations of motion"),
     "another clock": (swinging, slower, "rates of positions"),
     "event": (ticking, without_event, "event"),
@@ -167,8 +167,8 @@ DAMAGE = {
     "no friction": (sliding, held("slides_floor", 0.0), "equations of motion"),
     "table": (pushed, another_piece, "table"),
     "late table": (pushed, late_clock, "equations of motion"),
-    "spin": (turning, scaled("w3", 1.0 + 1e-7), "rates of positions"),
-    "tumble": (turning, shifted("w1", 1e-7), "equations of motion"),
+    "spin": (turning, scaled("w3", 1.0 + 1e-5), "rates of positions"),
+    "tumble": (turning, shifted("w1", 1e-5), "equations of motion"),
 }
 
 
