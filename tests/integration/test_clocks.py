@@ -45,9 +45,9 @@ def test_clocks_that_tick_together_lose_no_tick(solver, periods, until, ticks):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_guards_of_one_state_pass_together_each_time(solver):
     system = counted([lambda t, x: x, lambda t, x: 2.0 * x, lambda t, x: x])
-    run = ds.solve(system, 50.0, {"x": 1.0}, solver=solver)
-    # cos t rises through zero at 3/4, 7/4, ... of a turn.
-    assert [*run.end_values.values()] == [8.0, 8.0, 8.0]
+    run = ds.solve(system, 13.0, {"x": 1.0}, solver=solver)
+    # cos t rises through zero at 3/4 and 7/4 of a turn.
+    assert [*run.end_values.values()] == [2.0, 2.0, 2.0]
     assert run.audit().holds
 
 
