@@ -28,6 +28,7 @@ def clock(period):
 SOLVERS = ["taylor", "dop853", pytest.param("cvodes", marks=pytest.mark.slow)]
 
 
+@pytest.mark.slow_rows("whole ratios-dop853")
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(
     ("periods", "until", "ticks"),
