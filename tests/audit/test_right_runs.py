@@ -20,7 +20,13 @@ def test_the_beginning_of_a_case_holds(problem, case):
     bound = problem.case(case.name)
     begin = bound.case.start_time
     until = min(bound.case.until, begin + SECONDS)
-    run = bound.solve(until)
+    try:
+        run = bound.solve(until)
+    except ds.errors.VariantError as error:
+        # What some cases show is that no motion may begin, or go on, as posed.
+        run = error.run
+        if run is None:
+            return
     found = run.audit()
     assert found.holds, str(found)
     assert found.findings
