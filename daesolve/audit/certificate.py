@@ -58,8 +58,6 @@ class Certificate:
         The relative error that the solver allows itself in a step.
     driven
         The goals whose errors are fed back.
-    surplus
-        The goals that follow from others, so that their reactions are not determined.
     left_out
         What of the run is missing here, in a sentence; "" if nothing is.
     """
@@ -73,7 +71,6 @@ class Certificate:
     events: Sequence[EventRecord]
     accuracy: float = 0.0
     driven: frozenset[str] = frozenset()
-    surplus: frozenset[str] = frozenset()
     left_out: str = ""
 
     @property

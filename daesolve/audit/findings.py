@@ -31,7 +31,7 @@ class Finding:
     time
         Where it is, s; None where it is nowhere.
     sentence
-        In words, where it does not hold or was not checked.
+        In words, where it does not hold, was not checked, or was checked in part.
     """
 
     check: str
@@ -44,7 +44,8 @@ class Finding:
     def __str__(self) -> str:
         owner = f"{self.check}, {self.subject}" if self.subject else self.check
         if self.verdict is Verdict.HOLDS:
-            return f"{owner}: holds" if self.defect is None else f"{owner}: to {self.defect:.1g}"
+            told = "holds" if self.defect is None else f"to {self.defect:.1g}"
+            return f"{owner}: {told}" + (f" ({self.sentence})" if self.sentence else "")
         return f"{owner}: {self.verdict.value}: {self.sentence}"
 
 

@@ -29,7 +29,7 @@ def check_goals(certificate: Certificate, along: Expressions) -> list[Finding]:
     """Hold the residual of each goal against the size of its own terms at each node."""
     found: list[Finding] = []
     contacts = any(hasattr(goal, "sticking") for goal in certificate.system.goals)
-    faint = FAINT * usual_force(certificate, along) if contacts else 0.0
+    faint = FAINT * _usual_force(certificate, along) if contacts else 0.0
     for goal in certificate.system.goals:
         try:
             if hasattr(goal, "sticking"):
@@ -44,7 +44,7 @@ def check_goals(certificate: Certificate, along: Expressions) -> list[Finding]:
 def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[Finding]:
     own = isinstance(goal, Goal)
     if isinstance(goal, Invariant):
-        return []
+        return [unchecked("goal", goal.name, "the run itself measures the drift of invariants")]
     constraint = own and (isinstance(goal, Holonomic | Nonholonomic) or goal.at_start)
     if own and not constraint and not hasattr(certificate.system, "coordinates"):
         return [unchecked("goal", goal.name, "a control system approaches it from its start")]
@@ -142,12 +142,23 @@ def _friction(
     ]
 
 
-def usual_force(certificate: Certificate, along: Expressions) -> float:
-    """Return the largest force that acts on the system, or what would stop it in the time shown."""
+def _usual_force(certificate: Certificate, along: Expressions) -> float:
+    """Return the largest force that acts on the system, or what would stop it in the time shown.
+
+    Zero if that is unknown: then no push counts as rounding.
+    """
+    try:
+        return _largest_force(certificate, along)
+    except UnknownSymbolsError:
+        return 0.0
+
+
+def _largest_force(certificate: Certificate, along: Expressions) -> float:
     system = certificate.system
     named = (system.coordinates if system.velocities is None else system.velocities).names
     forces = [*by_name(system.force, named)]
-    forces += ca.vertsplit(ca.gradient(ca.SX(system.potential), system.coordinates.vector))
+    potential = along.written(ca.SX(system.potential))
+    forces += ca.vertsplit(ca.gradient(potential, system.coordinates.vector))
     acting = np.abs(np.nan_to_num(along(map(ca.fabs, forces))))
     if system.kinetic is None:
         return float(np.max(acting, initial=0.0))

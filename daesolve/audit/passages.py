@@ -61,19 +61,17 @@ def _event(
 ) -> Finding:
     times = np.array([record.time for record in records])
     missing: list[float] = []
-    passed = 0
     for place, guard in enumerate(guards):
         if not np.isfinite(guard).all():
             return unchecked("event", event.name, "its guard is not finite everywhere")
         own = times[[place in record.fired for record in records]] if len(times) else times
-        here, lost = _passages(certificate, guard, event.direction.value, own)
-        missing, passed = [*missing, *lost], passed + here
+        missing += _missing(certificate, guard, event.direction.value, own)
     if missing:
         first = min(missing, key=lambda time: certificate.sign * time)
         count = (
             "a passage of its guard has"
             if len(missing) == 1
-            else (f"{len(missing)} passages of its guard have")
+            else f"{len(missing)} passages of its guard have"
         )
         return Finding(
             "event",
@@ -86,10 +84,10 @@ def _event(
     return _fired(certificate, event, guards, records)
 
 
-def _passages(
+def _missing(
     certificate: Certificate, guard: np.ndarray, direction: int, known: np.ndarray
-) -> tuple[int, list[float]]:
-    """Return how many passages of a guard (n, NODES) have events, and when others are."""
+) -> list[float]:
+    """Return when a guard (n, NODES) passes zero in a direction without one of the known events."""
     values, sign = fine(guard), certificate.sign
     zero = NOTHING * np.max(np.abs(values), axis=1) + 10.0 * unresolved(guard)
     signs = np.where(np.abs(values) <= zero[:, None], 0.0, np.sign(values))
@@ -104,16 +102,14 @@ def _passages(
         turns &= signs[after if sign > 0.0 else before] == direction
     # Both sides of the same instant: a reset carried it past zero.
     turns &= places[before] != places[after]
-    count, missing = 0, list[float]()
+    missing: list[float] = []
     for a, b in zip(before[turns], after[turns], strict=True):
         slack = APART * (abs(certificate.lengths[steps[a]]) + abs(certificate.lengths[steps[b]]))
         low, high = sorted((places[a], places[b]))
-        if np.any((known >= low - slack) & (known <= high + slack)):
-            count += 1
-        else:
+        if not np.any((known >= low - slack) & (known <= high + slack)):
             part = values[a] / (values[a] - values[b])
             missing.append(float(places[a] + part * (places[b] - places[a])))
-    return count, missing
+    return missing
 
 
 def _fired(

@@ -98,6 +98,5 @@ class Auditor:
             events=run.events,
             accuracy=prepared.solver.step_tolerance,
             driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
-            surplus=frozenset(prepared.surplus),
             left_out=left_out,
         )

@@ -105,8 +105,8 @@ class GuardBook:
         later: Later | None = None,
     ) -> None:
         self.table, self.traits, self._evaluator = table, traits, evaluator
-        self._later = later
         self._borders = borders
+        self._later = later if borders is not None and borders.any else None
         self._terms = terms
         count = len(table.guarded)
         self._rounding = np.zeros(count)
@@ -266,7 +266,7 @@ class GuardBook:
         self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray, rates: np.ndarray
     ) -> np.ndarray:
         """Return the rates of guards, a moment later for switches that stay at zero at first."""
-        if self._later is None or self._borders is None or not self._borders.any:
+        if self._later is None or self._borders is None:
             return rates
         still = self._borders.known & (values == 0.0) & (rates == 0.0)
         return np.where(still, self._later(time, x, p, still), rates) if still.any() else rates
