@@ -88,7 +88,7 @@ def _missing(
     certificate: Certificate, guard: np.ndarray, direction: int, known: np.ndarray
 ) -> list[float]:
     """Return when a guard (n, NODES) passes zero in a direction without one of the known events."""
-    values, sign = fine(guard), certificate.sign
+    values = fine(guard)
     zero = NOTHING * np.max(np.abs(values), axis=1) + 10.0 * unresolved(guard)
     signs = np.where(np.abs(values) <= zero[:, None], 0.0, np.sign(values))
     places = certificate.starts[:, None] + certificate.lengths[:, None] * FINE
@@ -98,8 +98,7 @@ def _missing(
     before, after = kept[:-1], kept[1:]
     turns = signs[before] * signs[after] < 0.0
     if direction:
-        # Backwards, a guard that rises in time is met falling.
-        turns &= signs[after if sign > 0.0 else before] == direction
+        turns &= signs[after] == direction  # in the order of the run, also backwards
     # Both sides of the same instant: a reset carried it past zero.
     turns &= places[before] != places[after]
     missing: list[float] = []

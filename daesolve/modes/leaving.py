@@ -17,8 +17,9 @@ STEPS = 6
 """Euler's steps to the moment: what acts through more integrations is not seen."""
 LONGER = 32.0
 """Each moment is so many times as long as the one before."""
-SHORTEST, LONGEST = 1e-12, 1e-3
-"""The first and the last moment, s; it must be longer than the rounding of the time."""
+SHORTEST, LONGEST = 1e-24, 1e-3
+"""The first and the last moment, s, for motions of any pace; none is below the rounding of the
+time."""
 
 
 def rates_later(

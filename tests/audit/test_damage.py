@@ -77,7 +77,14 @@ def turning():
     return ds.solve(system, 2.0, {"theta": 0.7, "w3": 6.0, "w1": 0.2})
 
 
-RIGHT = [swinging, ticking, bouncing, sliding, pushed, turning]
+def backwards():
+    q = ds.coordinates(x="m")
+    events = [ds.Event("up", q.x, ds.RISING), ds.Event("down", q.x, ds.FALLING)]
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, events=events)
+    return ds.solve(system, -10.0, {"x": 1.0})
+
+
+RIGHT = [swinging, ticking, bouncing, sliding, pushed, turning, backwards]
 
 
 @pytest.mark.parametrize("motion", RIGHT, ids=lambda motion: motion.__name__)

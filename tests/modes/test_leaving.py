@@ -56,6 +56,13 @@ def test_it_does_so_at_any_time(begin):
     assert run["x"][-1] == pytest.approx(5.0 - 8.0 * E(-0.5), abs=1e-9)
 
 
+@pytest.mark.parametrize("pace", [1e-12, 1e6])
+def test_it_does_so_at_any_pace(pace):
+    system = pushed(lambda t, x, v: t / pace**3 - 0.5 * ca.fabs(v) / pace)
+    run = ds.solve(system, pace, {"x": 0.0})
+    assert run["x"][-1] == pytest.approx(5.0 - 8.0 * E(-0.5), abs=1e-9)
+
+
 def test_what_is_driven_through_several_integrations_leaves_as_well():
     q = ds.coordinates(x="m", y="m")
     force = {"x": ds.time, "y": q.x - 0.5 * ca.fabs(q.dot.y)}
