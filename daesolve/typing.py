@@ -1,6 +1,5 @@
 """Types for the annotations of a plugin: for its arguments and its results."""
 
-from daesolve.audit import Audit, Finding, Verdict
 from daesolve.friction.support_balance import VariantState
 from daesolve.integration.run_options import RunOptions
 from daesolve.plugins.bound_case import BoundCase
@@ -10,6 +9,7 @@ from daesolve.posing.symbols import Auxiliaries, DifferentiableVector, Parameter
 from daesolve.solving.solving import SolveOptions
 from daesolve.system.consistent_state import ConsistentState
 from daesolve.system.system import Output, System
+from daesolve.trajectory.findings import Audit, Finding, Verdict
 
 __all__ = [
     "AnyGoal",

@@ -1,5 +1,3 @@
 from .auditing import audit as audit
+from .auditing import merged as merged
 from .certificate import Certificate as Certificate
-from .findings import Audit as Audit
-from .findings import Finding as Finding
-from .findings import Verdict as Verdict

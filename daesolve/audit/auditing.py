@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from daesolve.audit.certificate import Certificate
 from daesolve.audit.equations import check_equations
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError
-from daesolve.audit.findings import Audit, Finding, judged, unchecked
 from daesolve.audit.goals import check_goals
 from daesolve.audit.passages import check_events
+from daesolve.trajectory.findings import Audit, Finding, Verdict, judged, unchecked
 
 
 def audit(certificate: Certificate) -> Audit:
@@ -36,3 +39,27 @@ def _tables(certificate: Certificate, along: Expressions) -> list[Finding]:
         judged("table", name, worst, 1e-9, begin, "the run used another piece of it")
         for name, worst in along.tables.items()
     ]
+
+
+def merged(parts: Sequence[Audit]) -> Audit:
+    """Return the audit of a run from those of its parts, in the order of the run.
+
+    Of each check the first contradiction stands, else the largest defect.
+    """
+    found: dict[tuple[str, str], Finding] = {}
+    for part in parts:
+        for finding in part.findings:
+            key = finding.check, finding.subject
+            found[key] = _worse(found[key], finding) if key in found else finding
+    left_out = dict.fromkeys(part.left_out for part in parts if part.left_out)
+    return Audit(tuple(found.values()), "; ".join(left_out))
+
+
+def _worse(before: Finding, after: Finding) -> Finding:
+    """Return what a check found in two parts."""
+    if Verdict.CONTRADICTED in (before.verdict, after.verdict):
+        return before if before.verdict is Verdict.CONTRADICTED else after
+    if before.verdict is after.verdict:
+        return after if (after.defect or 0.0) > (before.defect or 0.0) else before
+    held, other = (before, after) if before.verdict is Verdict.HOLDS else (after, before)
+    return replace(held, sentence=held.sentence or f"not in a part of the run: {other.sentence}")

@@ -7,7 +7,7 @@ continues the polynomial through the nodes, so that each side keeps its own valu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,29 @@ class Certificate:
     def sign(self) -> float:
         """+1 forwards in time, -1 backwards."""
         return -1.0 if len(self.lengths) and self.lengths[0] < 0.0 else 1.0
+
+    @property
+    def last_step(self) -> Certificate:
+        """The last of the steps."""
+        return replace(
+            self,
+            starts=self.starts[-1:],
+            lengths=self.lengths[-1:],
+            columns={name: rows[-1:] for name, rows in self.columns.items()},
+            values={name: rows[-1:] for name, rows in self.values.items()},
+        )
+
+    def followed_by(self, part: Certificate) -> Certificate:
+        """Return the steps with those of a part that follows."""
+        return replace(
+            part,
+            starts=np.append(self.starts, part.starts),
+            lengths=np.append(self.lengths, part.lengths),
+            columns={
+                n: np.concatenate([self.columns[n], rows]) for n, rows in part.columns.items()
+            },
+            values={n: np.concatenate([self.values[n], rows]) for n, rows in part.values.items()},
+        )
 
     def time_at(self, step: int, node: int) -> float:
         """Return the time of a node, s."""

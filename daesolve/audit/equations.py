@@ -16,8 +16,8 @@ import numpy as np
 
 from daesolve.audit.certificate import Certificate, unresolved
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, size_of
-from daesolve.audit.findings import Finding, Verdict, unchecked
 from daesolve.posing.goals import Goal, Nonholonomic
+from daesolve.trajectory.findings import Finding, Verdict, unchecked
 
 ALLOWED = 1e-7
 """The relative defect of a balance over one step that a precise method may leave: most leave 1e-12,

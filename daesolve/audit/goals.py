@@ -10,8 +10,8 @@ import numpy as np
 from daesolve.audit.certificate import Certificate
 from daesolve.audit.equations import by_name, friction_of
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, size_of
-from daesolve.audit.findings import Finding, judged, unchecked
 from daesolve.posing.goals import AnyGoal, Goal, Holonomic, Invariant, Nonholonomic, Relation
+from daesolve.trajectory.findings import Finding, judged, unchecked
 
 DRIVEN = 1e-8
 """The part of its terms that the residual of a goal may be whose errors are fed back."""

@@ -14,10 +14,10 @@ import numpy as np
 
 from daesolve.audit.certificate import FINE, Certificate, fine, unresolved
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError
-from daesolve.audit.findings import Finding, Verdict, unchecked
 from daesolve.posing.contacts import ACCUMULATED, REST
 from daesolve.posing.events import Event
 from daesolve.posing.guides import JAM
+from daesolve.trajectory.findings import Finding, Verdict, unchecked
 from daesolve.trajectory.results import EventRecord
 
 NOTHING = 1e-9

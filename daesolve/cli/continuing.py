@@ -118,7 +118,7 @@ def begun(
 
 
 def _stored(directory: Path) -> Stored:
-    from daesolve.trajectory.trajectory import stored_run
+    from daesolve.trajectory.reading import stored_run
 
     stored = stored_run(directory)
     if stored.result is None and stored.locked:

@@ -58,8 +58,9 @@ from daesolve.solving.early_ends import reported_otherwise
 from daesolve.solving.progress import showing
 from daesolve.storage import kind_of, resuming
 from daesolve.trajectory.in_words import continued_run
+from daesolve.trajectory.reading import stored_run
 from daesolve.trajectory.results import Outcome
-from daesolve.trajectory.trajectory import Trajectory, stored_run
+from daesolve.trajectory.trajectory import Trajectory
 
 MOVED = 1e-9
 """Relative change of a start value from which a sentence reports it."""

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from daesolve.audit import Audit, Certificate, audit
+from daesolve.audit import Certificate, audit, merged
 from daesolve.audit.certificate import PLACES
-from daesolve.integration.record import RunRecord
+from daesolve.integration.run_state import RunState
 from daesolve.preparation.preparing import Prepared
+from daesolve.trajectory.findings import Audit, Finding, judged
 from daesolve.trajectory.trajectory import Trajectory
 
-MOST_STEPS = 60_000
-"""Steps that are looked at; of a longer run, so many that lie evenly over it."""
+STEPS_AT_ONCE = 10_000
+"""Steps that are held in memory and audited together."""
+SAME = 1e-9
+"""How far a sample may be from the motion, relative to the largest of its state."""
 
 
-def nodes(ends: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return the starts and lengths of the steps to look at, and what is left out.
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A run, or what it was extended by: how far it was integrated without a break.
+
+    Parameters
+    ----------
+    checkpoint
+        From which it begins; None at the start of the run.
+    until
+        Its end, s.
+    ends
+        The ends of its accepted steps, block by block, as far as they are known; None if they are
+        not.
+    """
+
+    checkpoint: Mapping[str, Any] | None
+    until: float
+    ends: Sequence[np.ndarray] | None = None
+
+
+class PassedError(Exception):
+    """Ends a run that is repeated as far as it is of interest."""
+
+
+Again = Callable[[Stage, Sequence[float] | np.ndarray, Callable[[RunState], None]], RunState]
+"""Integrates a stage once more with samples at some times, and shows its state after segments."""
+
+
+def steps_between(ends: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the starts and lengths of accepted steps.
 
     Parameters
     ----------
@@ -27,22 +61,13 @@ def nodes(ends: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, str]:
     """
     times = np.concatenate([np.empty(0), *ends])
     if len(times) < 2:
-        return np.empty(0), np.empty(0), ""
+        return np.empty(0), np.empty(0)
     sign = 1.0 if times[-1] >= times[0] else -1.0
     # Steps that were taken back come twice.
     times = sign * np.unique(sign * times)
     starts, lengths = times[:-1], np.diff(times)
     clear = np.abs(lengths) > 64.0 * np.spacing(np.abs(starts) + np.abs(lengths))
-    starts, lengths = starts[clear], lengths[clear]
-    if len(starts) <= MOST_STEPS:
-        return starts, lengths, ""
-    chosen = np.unique(np.linspace(0, len(starts) - 1, MOST_STEPS).astype(int))
-    left = f"{len(chosen)} of {len(starts)} steps were looked at"
-    return starts[chosen], lengths[chosen], left
-
-
-Again = Callable[[Prepared, np.ndarray], tuple[Trajectory, RunRecord]]
-"""Integrates a prepared run once more, with samples at some times."""
+    return starts[clear], lengths[clear]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,50 +78,145 @@ class Auditor:
     ----------
     prepared
         The run as it was prepared.
-    ends
-        The ends of its accepted steps, block by block.
+    stages
+        Returns its stages.
     again
-        Integrates it once more.
+        Integrates one of them once more.
     """
 
     prepared: Prepared
-    ends: Sequence[np.ndarray]
+    stages: Callable[[], Iterable[Stage]]
     again: Again
 
     def __call__(self, run: Trajectory) -> Audit:
         """Return the audit of the run."""
-        return audit(self.certificate(run))
+        found: list[Audit] = []
+        samples = self.visit(run, lambda part: found.append(audit(part)), STEPS_AT_ONCE)
+        return merged([*found, Audit(samples)])
 
     def certificate(self, run: Trajectory) -> Certificate:
-        """Return the run with its motion within each step."""
-        prepared = self.prepared
-        starts, lengths, left_out = nodes(self.ends)
-        columns: dict[str, np.ndarray] = {}
-        values: dict[str, np.ndarray] = {}
-        times = (starts[:, None] + lengths[:, None] * PLACES).ravel()
-        if len(times):
-            motion, record = self.again(prepared, times)
-            # A run may have taken steps back where it ended.
-            reached = np.count_nonzero(motion.times[: len(times)] == times[: len(motion.times)])
-            starts, lengths = starts[: reached // len(PLACES)], lengths[: reached // len(PLACES)]
-            shape = (len(starts), len(PLACES))
-            times = times[: len(starts) * len(PLACES)]
-            for series in (motion.states, motion.reactions, motion.outputs):
-                columns |= {name: row[: len(times)].reshape(shape) for name, row in series.items()}
-            table = np.atleast_2d(record.mode_table(record.sampled_at[: len(times)]))
-            table = np.broadcast_to(table, (len(times), table.shape[1]))[:: len(PLACES)]
-            places = {name: k for k, name in enumerate(prepared.problem.values)}
-            values = {name: table[:, places[name]] for name in prepared.dynamics.discrete}
+        """Return the run with its motion within each step, all of it in memory."""
+        parts: list[Certificate] = []
+        self.visit(run, parts.append, np.inf)
+        return parts[0]
+
+    def visit(
+        self, run: Trajectory, take: Callable[[Certificate], None], most: float
+    ) -> tuple[Finding, ...]:
+        """Hand over the run in parts of about so many steps; return what its samples show."""
+        defects: list[tuple[float, str, float]] = []
+        for stage in self.stages():
+            ends = self._ends(stage) if stage.ends is None else stage.ends
+            passage = _Passage(self, run, steps_between(ends), take, defects)
+            state = self.again(stage, passage.times, partial(passage.gather, most=most))
+            with suppress(PassedError):
+                passage.gather(state, 0)
+        if not defects:
+            return ()
+        off, name, time = max(defects)
+        said = f"{name} is {off:.1g} of its largest value away from the motion at t = {time:.6g} s"
+        return (judged("samples", "", off, SAME, time, said),)
+
+    def _ends(self, stage: Stage) -> Sequence[np.ndarray]:
+        """Return the ends of the accepted steps of a stage, which is integrated once more."""
+        begun = [] if stage.checkpoint is None else [stage.checkpoint["here"]["time"]]
+        state = self.again(stage, [stage.until], lambda _: None)
+        return [np.array(begun), *state.monitor.first_steps.ends]
+
+
+class _Passage:
+    """Gathers the nodes of a stage's steps while it is integrated once more."""
+
+    def __init__(
+        self,
+        auditor: Auditor,
+        run: Trajectory,
+        steps: tuple[np.ndarray, np.ndarray],
+        take: Callable[[Certificate], None],
+        defects: list[tuple[float, str, float]],
+    ) -> None:
+        self.auditor, self.run, self.take, self.defects = auditor, run, take, defects
+        self.starts, self.lengths = steps
+        self.nodes = (self.starts[:, None] + self.lengths[:, None] * PLACES).ravel()
+        self.sign = -1.0 if len(self.lengths) and self.lengths[0] < 0.0 else 1.0
+        self.times = self.sign * np.unique(self.sign * np.append(self.nodes, self._sampled()))
+        self.done = 0
+        self.carried: Certificate | None = None
+
+    def _sampled(self) -> np.ndarray:
+        """Return the run's sample times that lie within steps, where nothing jumps."""
+        times = self.run.times
+        if not len(self.starts):
+            return times[:0]
+        order = self.sign * self.starts
+        step = np.searchsorted(order, self.sign * times, side="right") - 1
+        inside = (step >= 0) & ~np.isin(times, self.starts)
+        last = self.starts[np.maximum(step, 0)] + self.lengths[np.maximum(step, 0)]
+        return times[inside & (self.sign * (last - times) > 0.0)]
+
+    def gather(self, state: RunState, most: float) -> None:
+        """Take what a run has sampled since the last time, if it is enough and will stay."""
+        record = state.record
+        if len(record.sample_times) < most * len(PLACES) or not (state.monitor.settled or not most):
+            return
+        found = state.assembly.samples()
+        table = np.atleast_2d(record.mode_table(record.sampled_at))
+        table = np.broadcast_to(table, (len(found.times), table.shape[1]))
+        self._hold_samples(found)
+        count = len(PLACES)
+        wanted = self.nodes[self.done * count :]
+        position = np.searchsorted(self.sign * found.times, self.sign * wanted)
+        known = position < len(found.times)
+        known[known] = found.times[position[known]] == wanted[known]
+        # A run may have taken steps back where it ended.
+        reached = len(wanted) if known.all() else int(np.argmin(known))
+        steps = slice(self.done, self.done + reached // count)
+        place = position[: reached // count * count]
+        if len(place):
+            self._hand_over(found, table[place[::count]], place, steps)
+        self.done = steps.stop
+        kept = len(found.times) if not len(place) else int(place[-1]) + 1
+        record.sample_times = record.sample_times[kept:]
+        record.samples, record.sampled_at = record.samples[kept:], record.sampled_at[kept:]
+        if self.done == len(self.starts):
+            raise PassedError
+
+    def _hand_over(self, found: Any, table: np.ndarray, place: np.ndarray, steps: slice) -> None:
+        prepared = self.auditor.prepared
+        shape = (-1, len(PLACES))
+        columns = {
+            name: row[place].reshape(shape)
+            for series in (found.states, found.reactions, found.outputs)
+            for name, row in series.items()
+        }
+        places = {name: k for k, name in enumerate(prepared.problem.values)}
         numbers = dict(zip(prepared.problem.values, prepared.values.tolist(), strict=True))
-        return Certificate(
+        part = Certificate(
             system=prepared.system,
             parameters=numbers | dict(prepared.parameters),
-            starts=starts,
-            lengths=lengths,
+            starts=self.starts[steps],
+            lengths=self.lengths[steps],
             columns=columns,
-            values=values,
-            events=run.events,
+            values={name: table[:, places[name]] for name in prepared.dynamics.discrete},
+            events=self.run.events,
             accuracy=prepared.solver.step_tolerance,
             driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
-            left_out=left_out,
         )
+        # With the last step of the part before, so that nothing is missed between the two.
+        self.take(part if self.carried is None else self.carried.followed_by(part))
+        self.carried = part.last_step
+
+    def _hold_samples(self, found: Any) -> None:
+        """Compare the run's samples with the motion."""
+        times = self.run.times
+        position = np.searchsorted(self.sign * found.times, self.sign * times)
+        known = position < len(found.times)
+        known[known] = found.times[position[known]] == times[known]
+        if not known.any():
+            return
+        for name, column in found.states.items():
+            given = self.run.states[name]
+            off = np.abs(given[known] - column[position[known]])
+            off /= float(np.max(np.abs(given))) + 1e-300
+            worst = int(np.argmax(off))
+            self.defects.append((float(off[worst]), name, float(times[known][worst])))

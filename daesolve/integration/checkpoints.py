@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -186,6 +186,14 @@ class Keeper:
             else:
                 high = middle
         return stored.checkpoint(stored.numbers[low - 1]) if low else None, until
+
+    def stages(self) -> Iterator[tuple[Mapping[str, Any] | None, float]]:
+        """Return where each stage begins, None at the start, and its end."""
+        begin = float(self.stored().manifest["request"]["start_time"])
+        for end in map(float, self.stored().manifest["horizons"]):
+            sign = 1.0 if end >= begin else -1.0
+            yield self.around(float(np.nextafter(begin, sign * np.inf)), sign)
+            begin = end
 
     def last_sample_time(self) -> float | None:
         """Return when the last sample on disk was taken, s; None if there is none."""

@@ -7,11 +7,27 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
+from daesolve.errors import OutOfRangeError, is_number
 from daesolve.integration.late_guards import solve_through
 from daesolve.integration.record import Boundary
 from daesolve.integration.run_state import RunState, unobserved
 from daesolve.solvers import State
 from daesolve.trajectory.results import Continuation, TrajectoryPoint
+
+
+def check_covers(begin: float, end: float, moment: object) -> None:
+    """Refuse what is no time of a run from `begin` to `end`.
+
+    Raises
+    ------
+    OutOfRangeError
+        The run does not cover it.
+    """
+    low, high = min(begin, end), max(begin, end)
+    if not is_number(moment):
+        raise OutOfRangeError(f"the time is {moment!r}, but must be a number")
+    if not low <= float(moment) <= high:
+        raise OutOfRangeError(f"the run covers {low:g} to {high:g} s, not t = {moment:g} s")
 
 
 def last_before(run: RunState, moment: float) -> Boundary | None:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from daesolve.diagnostics.monitor import Monitor
-from daesolve.errors import OutOfRangeError, StorageError, is_number
-from daesolve.integration.certifying import Auditor
+from daesolve.errors import StorageError
+from daesolve.integration.certifying import Auditor, PassedError, Stage
 from daesolve.integration.checkpoints import Keeper
 from daesolve.integration.effort import Counted
 from daesolve.integration.endings import (
@@ -35,7 +35,7 @@ from daesolve.integration.forgetting import forget
 from daesolve.integration.late_guards import first_zero, solve_through
 from daesolve.integration.looks import among, looks, see_reset
 from daesolve.integration.opening import opening
-from daesolve.integration.points import last_before, point_after
+from daesolve.integration.points import check_covers, last_before, point_after
 from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_state import RunState, fresh_state
 from daesolve.integration.sampling import At, sample_times
@@ -288,10 +288,6 @@ def simulate_stored(
     return run.trajectory(outcome, message, keeper.samples())
 
 
-class _PassedError(Exception):
-    """Ends a run that is repeated as far as a time requested."""
-
-
 class _Run:
     """One run, from its start or from a checkpoint.
 
@@ -343,12 +339,12 @@ class _Run:
         """Return the trajectory with its samples."""
         lost = self.state.monitor.over
         trajectory = self.state.assembly.trajectory(outcome, message, samples, lost_for_good=lost)
+        auditor = Auditor(self.prepared, self._stages, self._again)
+        trajectory = replace(trajectory, _evaluate=self._point, auditor=auditor)
         if self.resumed is not None:
-            return replace(trajectory, _evaluate=self._point)
-        steps = self.state.monitor.first_steps
-        begin = partial(opening, self.prepared, steps, simulate)
-        auditor = Auditor(self.prepared, steps.ends, simulate_recorded)
-        return replace(trajectory, _evaluate=self._point, _begin=begin, auditor=auditor)
+            return trajectory
+        begin = partial(opening, self.prepared, self.state.monitor.first_steps, simulate)
+        return replace(trajectory, _begin=begin)
 
     # -- integration --------------------------------------------------------------------------
 
@@ -462,14 +458,27 @@ class _Run:
 
     # -- any time of the run ------------------------------------------------------------------
 
+    def _stages(self) -> Sequence[Stage]:
+        """Return the stages of the run, each of which was integrated without a break."""
+        if self.resumed is None:
+            return [Stage(None, self.prepared.until, self.state.monitor.first_steps.ends)]
+        return [] if self.keeper is None else [Stage(*of) for of in self.keeper.stages()]
+
+    def _again(
+        self, stage: Stage, at: Sequence[float] | np.ndarray, look: Callable[[RunState], None]
+    ) -> RunState:
+        """Integrate a stage once more with samples of its own, at most until `look` ends it."""
+        begin = None if stage.checkpoint is None else {**stage.checkpoint, "taken": 0}
+        prepared = replace(self.prepared, until=stage.until)
+        again = _Run(prepared, at, lambda *_: look(again.state), resumed=begin)
+        with suppress(PassedError):
+            if again.ended()[0] is Outcome.INTERRUPTED:
+                raise KeyboardInterrupt
+        return again.state
+
     def _point(self, moment: float) -> TrajectoryPoint:
         """Integrate from the last boundary before a time, with the run's own solver."""
-        first, last = self.prepared.start_time, self.state.record.boundaries[-1].time
-        low, high = min(first, last), max(first, last)
-        if not is_number(moment):
-            raise OutOfRangeError(f"the time is {moment!r}, but must be a number")
-        if not low <= moment <= high:
-            raise OutOfRangeError(f"the run covers {low:g} to {high:g} s, not t = {moment:g} s")
+        check_covers(self.prepared.start_time, self.state.record.boundaries[-1].time, moment)
         before = last_before(self.state, moment)
         if before is not None:
             return point_after(self.state, before, moment)
@@ -485,15 +494,12 @@ class _Run:
         """Integrate again from a checkpoint, until a segment ends beyond a time."""
         sign = self.state.sign
 
-        def look(reached: float, monitor: Monitor, events: int) -> None:
-            if sign * (reached - moment) > again.state.record.near(moment):
-                raise _PassedError
+        def look(state: RunState) -> None:
+            here = state.record.boundaries[-1].time
+            if sign * (here - moment) > state.record.near(moment):
+                raise PassedError
 
-        prepared = replace(self.prepared, until=until)
-        again = _Run(prepared, [until], look, resumed=checkpoint)
-        with suppress(_PassedError):
-            if again.ended()[0] is Outcome.INTERRUPTED:
-                raise KeyboardInterrupt
-        before = last_before(again.state, moment)
+        state = self._again(Stage(checkpoint, until), [until], look)
+        before = last_before(state, moment)
         assert before is not None
-        return point_after(again.state, before, moment)
+        return point_after(state, before, moment)

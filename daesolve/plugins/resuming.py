@@ -27,7 +27,8 @@ from daesolve.solving.progress import showing
 from daesolve.solving.stored_runs import go_on, restored_request
 from daesolve.storage import Stored, kind_of, resuming
 from daesolve.system.system import System
-from daesolve.trajectory.trajectory import Trajectory, remembered, stored_run
+from daesolve.trajectory.reading import stored_run
+from daesolve.trajectory.trajectory import Trajectory, remembered
 
 Given = System | BoundCase | Problem | Path | str
 """Sources for resuming a run: what was run, or the path of the file that defines it."""

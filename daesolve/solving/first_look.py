@@ -9,8 +9,9 @@ from daesolve.integration.simulation import simulate
 from daesolve.preparation.preparing import Prepared
 from daesolve.storage import Writer
 from daesolve.trajectory.joining import KINDS, ROWS, first_oscillations, has_curves
+from daesolve.trajectory.reading import stored_run
 from daesolve.trajectory.samples import Recorded
-from daesolve.trajectory.trajectory import Trajectory, stored_run
+from daesolve.trajectory.trajectory import Trajectory
 
 LEEWAY = 2
 """The first steps may be this many times as long as the mean step."""

@@ -29,8 +29,8 @@ from daesolve.system.driving import as_stored, described
 from daesolve.system.system import System
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory, remembered
+from daesolve.verification.holding import verified
 from daesolve.verification.second_run import By, check_verifier
-from daesolve.verification.second_run import verify as verify_run
 
 
 class SolveOptions(RunOptions, total=False):
@@ -93,7 +93,9 @@ impact_order, on_gain, on_jam, on_ambiguous
     verify
         Repeat the run and report the difference of the trajectories: True uses another method and
         other choices, which also checks the assumptions of the run; "same" uses its own method with
-        a tighter tolerance, which is cheaper but does not; or give a solver or its name.
+        a tighter tolerance, which is cheaper but does not; or give a solver or its name. The run is
+        audited as well (`Trajectory.audit`): if it contradicts the posed system, its outcome is
+        `contradicted`.
     progress
         True shows a bar during the run, in a terminal or a notebook, and elsewhere ten lines on
         standard error. Or a function that is called after each segment with the time reached, the
@@ -113,8 +115,8 @@ impact_order, on_gain, on_jam, on_ambiguous
     Warns
     -----
     EndedEarlyWarning
-        The run failed, became degenerate or was interrupted: the result ends there, with the reason
-        in its `message`.
+        The run failed, became degenerate, was interrupted or contradicts the posed system: the
+        result ends there, with the reason in its `message`.
 
     Raises
     ------
@@ -188,7 +190,7 @@ def integrated(
     """Integrate a prepared run, and repeat it if requested; see `solve`."""
     run = _or_raised(simulate(prepared, at, progress), prepared.request.rank_loss)
     if by and run.outcome.good:
-        run = replace(run, verification=verify_run(prepared, run, run.times, by))
+        run = verified(prepared, run, by)
     return remembered(run)
 
 

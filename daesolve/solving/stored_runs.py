@@ -38,10 +38,12 @@ from daesolve.solvers.scaling import Scaling
 from daesolve.solving.descriptions import Made, described, processor, restored, versions
 from daesolve.solving.first_look import keep_opening
 from daesolve.storage import Stored, Writer, resuming
+from daesolve.trajectory.reading import stored_run
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.samples import column_names
-from daesolve.trajectory.trajectory import Trajectory, stored_run, summary_of
-from daesolve.verification.second_run import By, verify
+from daesolve.trajectory.trajectory import Trajectory, summary_of
+from daesolve.verification.holding import verified
+from daesolve.verification.second_run import By
 
 VERIFIED_ROWS = 10_001
 """The most samples of a stored run at which its repetition is compared."""
@@ -386,14 +388,12 @@ def _finished(
     asked = writer.manifest["verify"]
     if asked and run.outcome.good:
         by: By = asked if asked in (True, "same") else restored(asked, Solver, given)
-        thin = run.thinned(VERIFIED_ROWS)
-        found = verify(prepared, thin, thin.times, by)
-        if found.interrupted:
+        run = verified(prepared, run, by, VERIFIED_ROWS)
+        if run.verification is not None and run.verification.interrupted:
             message = (
                 f"interrupted during its repetition; `{resuming(stored.directory)}` resumes it"
             )
             return replace(run, outcome=Outcome.INTERRUPTED, message=message)
-        run = replace(run, verification=found)
     try:
         keep_opening(writer, run, prepared)
         writer.write_result(summary_of(run))

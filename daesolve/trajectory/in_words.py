@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.errors import readable
+from daesolve.trajectory.findings import Audit
 from daesolve.trajectory.results import Drift, Outcome, Verification
 
 MOST_RESIDUALS = 30
@@ -19,6 +20,7 @@ ENDED = {
     Outcome.STOPPED_BY_EVENT: "was stopped by an event",
     Outcome.INTERRUPTED: "was interrupted",
     Outcome.DEGENERATE: "became degenerate",
+    Outcome.CONTRADICTED: "contradicts what was posed",
     Outcome.FAILED: "failed",
 }
 """How a run ended, as a verb."""
@@ -97,3 +99,14 @@ def verification_line(found: Verification, units: Mapping[str, str]) -> str:
         f"{readable(value):.1e} {unit}".rstrip() for unit, value in largest.items()
     )
     return f"against {found.against}: largest difference {differences}"
+
+
+def audit_line(found: Audit) -> str:
+    """Say whether a run holds against what was posed, and what was not checked."""
+    if not found.holds:
+        return f"audit: {found.objection}"
+    if not found.checked:
+        return "audit: nothing was checked"
+    missing = len(found.unchecked)
+    rest = f", {missing} not checked" if missing else ""
+    return f"audit: {found.checked} checks hold to {found.worst:.1e}{rest}"

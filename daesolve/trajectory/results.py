@@ -25,6 +25,7 @@ class Outcome(Enum):
     STOPPED_BY_EVENT = "stopped_by_event"
     INTERRUPTED = "interrupted"
     DEGENERATE = "degenerate"
+    CONTRADICTED = "contradicted"
     FAILED = "failed"
 
     @property

@@ -21,7 +21,9 @@ from daesolve.trajectory.results import (
 )
 
 Positive = Annotated[float, Strict(), Field(gt=0.0)]
-Ending = Literal["completed", "stopped_by_event", "interrupted", "degenerate", "failed"]
+Ending = Literal[
+    "completed", "stopped_by_event", "interrupted", "degenerate", "contradicted", "failed"
+]
 assert {outcome.value for outcome in Outcome} == set(get_args(Ending))
 Plain = Flag | Annotated[int, Strict()] | Number | Word
 Changes = dict[str, tuple[Number, Number]]
@@ -230,12 +232,32 @@ class SoFar(Ended):
     notes: list[Word]
 
 
+class Found(Record):
+    """What one check of an audit found."""
+
+    check: Word
+    subject: Word
+    verdict: Literal["holds", "contradicted", "not checked"]
+    defect: Number | None
+    time: Number | None
+    sentence: Word
+
+
+class Audited(Record):
+    """A run held against what was posed."""
+
+    holds: Flag
+    findings: list[Found]
+    left_out: Word
+
+
 class Result(Ended):
     """`result.json`."""
 
     outcome: Ending
     message: Word
     verification: OfVerification | None
+    audit: Audited | None = None
     start: Changes
     units: dict[str, Word]
     description: Description

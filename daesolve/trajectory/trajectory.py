@@ -12,15 +12,20 @@ import numpy as np
 
 from daesolve.errors import (
     MissingPackageError,
-    NotARunError,
     OutOfRangeError,
     is_one_of,
     suggest_names,
     unknown_name,
 )
 from daesolve.showing import ShownRun
-from daesolve.storage import Stored, resuming
-from daesolve.trajectory.in_words import drift_lines, start_lines, verification_line
+from daesolve.trajectory.findings import Audit
+from daesolve.trajectory.in_words import (
+    audit_line,
+    drift_lines,
+    start_lines,
+    verification_line,
+)
+from daesolve.trajectory.reading import read_run, stored_run
 from daesolve.trajectory.results import (
     Continuation,
     Degeneracy,
@@ -45,8 +50,6 @@ from daesolve.trajectory.samples import (
 if TYPE_CHECKING:
     import pandas
     import xarray
-
-    from daesolve.audit import Audit
 
 KINDS = {
     "drift": "residual in the drift",
@@ -86,8 +89,8 @@ class Trajectory(ShownRun):
         The unit of each state, reaction and output.
     description
         A description of the run: formulation, solver, rates, tolerances, parameters and notes.
-    statistics, verification
-        Cost, and the repeated run if there was one.
+    statistics, verification, audited
+        Cost, and the repeated run and the audit if there were any.
     conditioning
         By goal, the smallest grip of its reaction over every accepted step: its pivot in the
         elimination, relative to its typical size. Zero is a loss of rank.
@@ -127,6 +130,7 @@ class Trajectory(ShownRun):
     description: Mapping[str, Any]
     statistics: Statistics
     verification: Verification | None = None
+    audited: Audit | None = None
     conditioning: Mapping[str, float] = field(default_factory=dict[str, float])
     degeneracy: Degeneracy | None = None
     peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])
@@ -168,6 +172,8 @@ class Trajectory(ShownRun):
             lines.append(f"events: {self.event_count}")
         if self.verification is not None:
             lines.append(verification_line(self.verification, self.units))
+        if self.audited is not None:
+            lines.append(audit_line(self.audited))
         return "\n".join(lines)
 
     @classmethod
@@ -179,7 +185,7 @@ class Trajectory(ShownRun):
         ArchiveError
             There is no run, or it is damaged.
         """
-        return _read(stored_run(directory))
+        return cls(**read_run(stored_run(directory)))
 
     @property
     def times(self) -> np.ndarray:
@@ -393,95 +399,11 @@ def summary_of(run: Trajectory) -> dict[str, Any]:
         "description": dict(run.description),
         "statistics": asdict(run.statistics),
         "verification": None if run.verification is None else asdict(run.verification),
+        "audit": None if run.audited is None else run.audited.as_json(),
         "conditioning": dict(run.conditioning),
         "degeneracy": None if run.degeneracy is None else asdict(run.degeneracy),
         "peaks": {name: asdict(peak) for name, peak in run.peaks.items()},
     }
-
-
-def stored_run(directory: Path | str) -> Stored:
-    """Open a run on disk.
-
-    Raises
-    ------
-    NotARunError
-        There is none.
-    ArchiveError
-        A file does not belong to a run, or has changed since it was written: the message names the
-        field.
-    """
-    return Stored(directory, _fault)
-
-
-def _fault(name: str, value: Mapping[str, Any]) -> str | None:
-    """Say what a file of a run should not hold, by a function that can be pickled."""
-    from daesolve.trajectory.stored_schema import fault_of
-
-    return fault_of(name, value)
-
-
-def _read(stored: Stored) -> Trajectory:
-    result = stored.result
-    if result is None:
-        result = _unfinished(stored)
-    verification, description = result["verification"], result["description"]
-    remarks = [*description["notes"], *stored.manifest.get("remarks", ())]
-    return Trajectory(
-        samples=StoredSamples(stored),
-        drift={name: _drift(entry) for name, entry in result["drift"].items()},
-        event_count=result["event_count"],
-        outcome=Outcome(result["outcome"]),
-        message=result["message"],
-        end_time=result["end_time"],
-        start={name: (given, value) for name, (given, value) in result["start"].items()},
-        end_state=result["end_state"],
-        end_values=result["end_values"],
-        units=result["units"],
-        description={**description, "notes": remarks},
-        statistics=Statistics(**result["statistics"]),
-        verification=None if verification is None else Verification(**verification),
-        conditioning=result["conditioning"],
-        degeneracy=_degeneracy(result.get("degeneracy")),
-        peaks={name: Peak(**entry) for name, entry in result.get("peaks", {}).items()},
-    )
-
-
-def _unfinished(stored: Stored) -> Mapping[str, Any]:
-    """Return what is known of a run that is under way, or was stopped, from its last checkpoint."""
-    directory = str(stored.directory)
-    if not stored.last:
-        raise NotARunError(
-            f"the run in {directory!r} has not completed its first part yet: there is nothing "
-            "to read so far"
-        )
-    so_far: Mapping[str, Any] = stored.checkpoint(stored.last)["so_far"]
-    result: dict[str, Any] = {**stored.manifest["told"], **so_far, "verification": None}
-    result["description"] = {
-        **result["description"],
-        "notes": result["description"]["notes"] + so_far["notes"],
-    }
-    result["outcome"] = Outcome.INTERRUPTED.value
-    result["message"] = (
-        f"running, at t = {result['end_time']:g} s so far"
-        if stored.locked
-        else f"not finished: what was computed up to t = {result['end_time']:g} s is kept, and "
-        f"`{resuming(stored.directory)}` resumes it"
-    )
-    return result
-
-
-def _degeneracy(entry: Mapping[str, Any] | None) -> Degeneracy | None:
-    """Return where a run became degenerate; runs of earlier versions do not say so."""
-    if entry is None:
-        return None
-    settings: dict[str, Any] = {**entry, "goals": tuple(entry["goals"])}
-    return Degeneracy(**settings)
-
-
-def _drift(entry: Mapping[str, Any]) -> Drift:
-    history = tuple((float(time), float(value)) for time, value in entry["history"])
-    settings: dict[str, Any] = {**entry, "history": history}
-    return Drift(**settings)
 
 
 _latest: list[tuple[Mapping[str, Any], Sequence[str]]] = []

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.audit import Verdict, audit
+from daesolve.audit import audit
 from daesolve.audit.certificate import PLACES
+from daesolve.typing import Verdict
 
 from ..systems import pendulum
 

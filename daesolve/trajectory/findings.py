@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
@@ -75,6 +75,26 @@ class Audit:
         return tuple(f for f in self.findings if f.verdict is Verdict.NOT_CHECKED)
 
     @property
+    def checked(self) -> int:
+        """How many checks hold."""
+        return sum(f.verdict is Verdict.HOLDS for f in self.findings)
+
+    @property
+    def worst(self) -> float:
+        """The largest relative defect of those that hold."""
+        held = [f.defect for f in self.findings if f.verdict is Verdict.HOLDS]
+        return max((defect for defect in held if defect is not None), default=0.0)
+
+    @property
+    def objection(self) -> str:
+        """What in the run contradicts the posed system, in a sentence; "" if nothing does."""
+        found = self.contradictions
+        if not found:
+            return ""
+        rest = f", and {len(found) - 1} more of its checks fail" if len(found) > 1 else ""
+        return f"{found[0]}{rest}"
+
+    @property
     def holds(self) -> bool:
         """Whether nothing contradicts the posed system."""
         return not self.contradictions
@@ -89,6 +109,12 @@ class Audit:
         """Return it as plain values."""
         found = [asdict(f) | {"verdict": f.verdict.value} for f in self.findings]
         return {"holds": self.holds, "findings": found, "left_out": self.left_out}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Audit:
+        """Return an audit from its plain values."""
+        found = [Finding(**{**f, "verdict": Verdict(f["verdict"])}) for f in value["findings"]]
+        return cls(tuple(found), value["left_out"])
 
 
 def judged(
