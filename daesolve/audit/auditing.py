@@ -9,6 +9,7 @@ from daesolve.audit.certificate import Certificate
 from daesolve.audit.equations import check_equations
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError
 from daesolve.audit.goals import check_goals
+from daesolve.audit.jumps import check_jumps
 from daesolve.audit.passages import check_events
 from daesolve.trajectory.findings import Audit, Finding, Verdict, judged, unchecked
 
@@ -28,7 +29,8 @@ def audit(certificate: Certificate) -> Audit:
     except UnknownSymbolsError as error:
         return Audit((unchecked("run", "", str(error)),), certificate.left_out)
     found = [*check_goals(certificate, along), *check_equations(certificate, along)]
-    found += [*check_events(certificate, along), *_tables(certificate, along)]
+    found += [*check_jumps(certificate, along), *check_events(certificate, along)]
+    found += _tables(certificate, along)
     return Audit(tuple(found), certificate.left_out)
 
 

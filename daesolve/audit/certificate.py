@@ -7,7 +7,7 @@ continues the polynomial through the nodes, so that each side keeps its own valu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,8 @@ class Certificate:
         The goals whose errors are fed back.
     left_out
         What of the run is missing here, in a sentence; "" if nothing is.
+    scales
+        How large the parts of the run before were; all parts share it.
     """
 
     system: Any
@@ -72,6 +74,14 @@ class Certificate:
     accuracy: float = 0.0
     driven: frozenset[str] = frozenset()
     left_out: str = ""
+    scales: dict[str, float] = field(default_factory=dict[str, float])
+
+    def scale(self, name: str, values: np.ndarray) -> float:
+        """Return the largest magnitude of something in the run, here and in earlier parts."""
+        known = values[np.isfinite(values)]
+        here = float(np.max(np.abs(known), initial=0.0))
+        self.scales[name] = max(self.scales.get(name, 0.0), here)
+        return self.scales[name]
 
     @property
     def times(self) -> np.ndarray:
@@ -113,6 +123,13 @@ class Certificate:
     def integrated(self, values: np.ndarray) -> np.ndarray:
         """Return the integrals from the first node of each step to each, of (..., n, NODES)."""
         return values @ _INTEGRALS.T * self.lengths[:, None]
+
+
+def sides(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the polynomials through (..., n, NODES) at the ends and at the starts of the steps."""
+    series = values @ _SERIES.T
+    signs = (-1.0) ** np.arange(NODES)
+    return np.sum(series, axis=-1), series @ signs
 
 
 def unresolved(values: np.ndarray) -> np.ndarray:

@@ -61,7 +61,7 @@ def check_equations(certificate: Certificate, along: Expressions) -> list[Findin
 def _judged(check: str, certificate: Certificate, balance: Balance | None) -> list[Finding]:
     if balance is None or not balance.names:
         return []
-    largest = float(np.max(np.abs(balance.held[np.isfinite(balance.held)]), initial=0.0))
+    largest = certificate.scale(check, balance.held)
     rows = zip(balance.names, balance.held, balance.load, balance.sizes, strict=True)
     return [_judged_one(check, certificate, *row, largest) for row in rows]
 
@@ -154,12 +154,11 @@ def _momenta(certificate: Certificate, along: Expressions) -> Balance | None:
         return None
     if getattr(system, "pairs", ()):
         raise UnknownSymbolsError("the friction of guides is not part of the posed forces")
-    q, v = system.coordinates.vector, system.v.vector
-    moving = ca.SX.eye(q.numel()) if system.kinematics is None else _slopes(system)
+    q, v, moving = system.coordinates.vector, system.v.vector, moving_of(system)
     named = (system.coordinates if system.velocities is None else system.velocities).names
     force = along.written(_column(system.force, named))
     potential = along.written(ca.SX(system.potential))
-    force = force - moving.T @ ca.gradient(potential, q) + _reactions(certificate, along, moving)
+    force = force - moving.T @ ca.gradient(potential, q) + reactions_of(along, moving)
     if system.mass_matrix is not None:
         force += along.written(_column(system.gyroscopic, named))
         return _newton(certificate, along, force)
@@ -177,9 +176,21 @@ def _column(given: Any, names: Sequence[str]) -> ca.SX:
     return ca.vertcat(*by_name(given, names))
 
 
-def _slopes(system: Any) -> ca.SX:
+def moving_of(system: Any) -> ca.SX:
     """Return S of q' = S v."""
+    if system.kinematics is None:
+        return ca.SX.eye(system.coordinates.vector.numel())
     return ca.jacobian(ca.SX(system.kinematics), system.v.vector)
+
+
+def momenta_of(along: Expressions) -> np.ndarray:
+    """Return dT/dv, or the mass matrix times v, along a certificate: (nv, n, NODES)."""
+    system = along.system
+    if system.mass_matrix is None:
+        kinetic = along.written(ca.SX(system.kinetic))
+        return along(ca.vertsplit(ca.gradient(kinetic, system.v.vector)))
+    momenta: ca.SX = ca.densify(ca.SX(system.mass_matrix)) @ system.v.vector
+    return along(ca.vertsplit(along.written(momenta)))
 
 
 def _turned(along: Expressions, moving: ca.SX, momentum: ca.SX, q: ca.SX, v: ca.SX) -> np.ndarray:
@@ -219,9 +230,9 @@ def _newton(certificate: Certificate, along: Expressions, force: ca.SX) -> Balan
     )
 
 
-def _reactions(certificate: Certificate, along: Expressions, moving: ca.SX) -> ca.SX:
+def reactions_of(along: Expressions, moving: ca.SX) -> ca.SX:
     """Return the generalised forces of ideal reactions, and of friction in contacts."""
-    system = certificate.system
+    system = along.system
     q, v = system.coordinates.vector, system.v.vector
     total = ca.SX.zeros(v.numel())
     sticking = {id(goal) for one in system.goals for goal in getattr(one, "sticking", ())}

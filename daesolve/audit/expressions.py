@@ -131,6 +131,14 @@ class Expressions:
         return column
 
 
+def names_of_states(system: Any) -> list[str]:
+    """Return the names of positions, velocities and quadratures, or of the states."""
+    names = [name for vector in _state_vectors(system) for name in vector.names]
+    if hasattr(system, "coordinates") and system.velocities is None:
+        names += system.coordinates.rates.names
+    return names
+
+
 def _state_vectors(system: Any) -> Sequence[Any]:
     if not hasattr(system, "coordinates"):
         return [system.states]

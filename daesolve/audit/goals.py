@@ -51,7 +51,8 @@ def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[F
     residual = along.written(ca.SX(goal.residual))
     values, sizes, slopes = along([residual, size_of(residual), _steepness(along, residual)])
     if own and goal.from_start:
-        values = values - values.ravel()[0]
+        first = float(values.ravel()[0])
+        values = values - certificate.scales.setdefault(f"the start of {goal.name}", first)
     if own and goal.held_by:
         values = np.where(certificate.values[goal.held_by][:, None] > 0.5, values, 0.0)
     known = np.isfinite(values)
@@ -72,7 +73,8 @@ def _steepness(along: Expressions, residual: ca.SX) -> ca.SX:
     total = ca.SX(0)
     vectors = [system.coordinates, system.v] if hasattr(system, "coordinates") else [system.states]
     for vector in vectors:
-        largest = max((float(np.nanmax(np.abs(columns[name]))) for name in vector.names), default=0)
+        scale = along.certificate.scale
+        largest = max((scale(name, columns[name]) for name in vector.names), default=0.0)
         total += largest * ca.sum1(ca.fabs(ca.gradient(residual, vector.vector)))
     return total
 
@@ -104,8 +106,8 @@ def _contact(
     """Check gap >= 0, N >= 0, N gap = 0, and Coulomb's law; a push that is fainter is rounding."""
     gap = along.written(ca.SX(goal.residual))
     values, sizes, pushes = along([gap, size_of(gap), goal.reaction])
-    size = sizes + TOUCHING * float(np.max(sizes, initial=0.0)) + 1e-300
-    largest = max(float(np.nanmax(np.abs(pushes), initial=0.0)), faint) + 1e-300
+    size = sizes + TOUCHING * certificate.scale(f"the gap of {goal.name}", sizes) + 1e-300
+    largest = max(certificate.scale(f"the push of {goal.name}", pushes), faint) + 1e-300
     parts = {
         "overlaps": -values / size,
         "pulls": -np.nan_to_num(pushes) / largest,
@@ -132,7 +134,7 @@ def _friction(
     speed = np.sqrt(np.sum(slips**2, axis=0))
     steep = along([_steepness(along, ca.SX(slip.residual)) for slip, _ in pairs])
     rounding = ROUNDING / TOUCHING * float(np.nanmax(steep, initial=0.0))
-    fastest = max(float(np.max(speed, initial=0.0)), rounding) + 1e-300
+    fastest = max(certificate.scale(f"the slip of {goal.name}", speed), rounding) + 1e-300
     parts = {
         "rubs with more than friction allows": (force - limit) / largest,
         "is driven by its friction": power / (largest * fastest),

@@ -37,6 +37,10 @@ COMMANDS = {
         "run.resume",
         "Resume a run or a sweep that was stopped or killed, or extend a finished run.",
     ),
+    "audit": (
+        "audit.audit",
+        "Hold a run against what was posed: what holds to how much, and what was not checked.",
+    ),
     "sweep": (
         "sweep.command",
         "Run a case many times with other values, on all cores or on a cluster.",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 REQUEST_IS_WRONG = 2
 COULD_NOT_GO_ON = 3
+CONTRADICTED = 4
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")]

@@ -30,6 +30,7 @@ from daesolve.cli.decisions import (
     decisions,
 )
 from daesolve.cli.options import (
+    CONTRADICTED,
     COULD_NOT_GO_ON,
     AsJson,
     CaseName,
@@ -260,7 +261,8 @@ def _show(
         how, why = trajectory.outcome.value, trajectory.message
         sentence = why if why.startswith(how) else f"{how}: {why}"
         typer.echo(f"daesolve: {sentence}{kept}", err=True)
-        raise typer.Exit(COULD_NOT_GO_ON)
+        contradicted = trajectory.outcome is Outcome.CONTRADICTED
+        raise typer.Exit(CONTRADICTED if contradicted else COULD_NOT_GO_ON)
 
 
 def _say(trajectory: Trajectory, bound: BoundCase) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from daesolve.audit import Certificate, audit, merged
 from daesolve.audit.certificate import PLACES
+from daesolve.integration.points import PassedError
 from daesolve.integration.run_state import RunState
 from daesolve.preparation.preparing import Prepared
 from daesolve.trajectory.findings import Audit, Finding, judged
@@ -19,6 +20,8 @@ from daesolve.trajectory.trajectory import Trajectory
 
 STEPS_AT_ONCE = 10_000
 """Steps that are held in memory and audited together."""
+ROUNDING = 1e-14
+"""The part of the largest state, whichever it is, that counts as rounding."""
 SAME = 1e-9
 """How far a sample may be from the motion, relative to the largest of its state."""
 
@@ -41,10 +44,6 @@ class Stage:
     checkpoint: Mapping[str, Any] | None
     until: float
     ends: Sequence[np.ndarray] | None = None
-
-
-class PassedError(Exception):
-    """Ends a run that is repeated as far as it is of interest."""
 
 
 Again = Callable[[Stage, Sequence[float] | np.ndarray, Callable[[RunState], None]], RunState]
@@ -105,9 +104,10 @@ class Auditor:
     ) -> tuple[Finding, ...]:
         """Hand over the run in parts of about so many steps; return what its samples show."""
         defects: list[tuple[float, str, float]] = []
+        scales: dict[str, float] = {}
         for stage in self.stages():
             ends = self._ends(stage) if stage.ends is None else stage.ends
-            passage = _Passage(self, run, steps_between(ends), take, defects)
+            passage = _Passage(self, run, steps_between(ends), take, defects, scales)
             state = self.again(stage, passage.times, partial(passage.gather, most=most))
             with suppress(PassedError):
                 passage.gather(state, 0)
@@ -134,7 +134,9 @@ class _Passage:
         steps: tuple[np.ndarray, np.ndarray],
         take: Callable[[Certificate], None],
         defects: list[tuple[float, str, float]],
+        scales: dict[str, float],
     ) -> None:
+        self.scales = scales
         self.auditor, self.run, self.take, self.defects = auditor, run, take, defects
         self.starts, self.lengths = steps
         self.nodes = (self.starts[:, None] + self.lengths[:, None] * PLACES).ravel()
@@ -200,6 +202,7 @@ class _Passage:
             values={name: table[:, places[name]] for name in prepared.dynamics.discrete},
             events=self.run.events,
             accuracy=prepared.solver.step_tolerance,
+            scales=self.scales,
             driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
         )
         # With the last step of the part before, so that nothing is missed between the two.
@@ -214,9 +217,10 @@ class _Passage:
         known[known] = found.times[position[known]] == times[known]
         if not known.any():
             return
+        sizes = {name: float(np.max(np.abs(row))) for name, row in self.run.states.items()}
+        rounding = ROUNDING / SAME * max(sizes.values(), default=0.0) + 1e-300
         for name, column in found.states.items():
-            given = self.run.states[name]
-            off = np.abs(given[known] - column[position[known]])
-            off /= float(np.max(np.abs(given))) + 1e-300
+            off = np.abs(self.run.states[name][known] - column[position[known]])
+            off /= sizes[name] + rounding
             worst = int(np.argmax(off))
             self.defects.append((float(off[worst]), name, float(times[known][worst])))

@@ -1,4 +1,4 @@
-"""A run at a time between its boundaries: integrated once more from the last one before it."""
+"""The boundaries of a run; at a time between them it is integrated once more from the last one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,30 @@ from daesolve.integration.record import Boundary
 from daesolve.integration.run_state import RunState, unobserved
 from daesolve.solvers import State
 from daesolve.trajectory.results import Continuation, TrajectoryPoint
+
+
+def next_boundary(run: RunState, here: Boundary) -> float:
+    """Return the end of the next segment: a whole multiple from the start, or the end."""
+    prepared, least = run.prepared, 1e-9 * run.prepared.segment
+    while True:
+        count = run.segments + 1
+        boundary = prepared.start_time + run.sign * count * prepared.segment
+        if run.sign * (boundary - prepared.until) >= -least:
+            return prepared.until
+        if run.sign * (boundary - here.time) > least:
+            return boundary
+        # The run was extended from a time that is not a multiple.
+        run.segments = count
+
+
+class PassedError(Exception):
+    """Ends a run that is repeated as far as it is of interest."""
+
+
+def end_beyond(moment: float, run: RunState) -> None:
+    """End a run that is repeated once a segment begins beyond a time."""
+    if run.sign * (run.record.boundaries[-1].time - moment) > run.record.near(moment):
+        raise PassedError
 
 
 def check_covers(begin: float, end: float, moment: object) -> None:

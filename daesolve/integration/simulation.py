@@ -18,7 +18,7 @@ import numpy as np
 
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import StorageError
-from daesolve.integration.certifying import Auditor, PassedError, Stage
+from daesolve.integration.certifying import Auditor, Stage
 from daesolve.integration.checkpoints import Keeper
 from daesolve.integration.effort import Counted
 from daesolve.integration.endings import (
@@ -35,7 +35,14 @@ from daesolve.integration.forgetting import forget
 from daesolve.integration.late_guards import first_zero, solve_through
 from daesolve.integration.looks import among, looks, see_reset
 from daesolve.integration.opening import opening
-from daesolve.integration.points import check_covers, last_before, point_after
+from daesolve.integration.points import (
+    PassedError,
+    check_covers,
+    end_beyond,
+    last_before,
+    next_boundary,
+    point_after,
+)
 from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_state import RunState, fresh_state
 from daesolve.integration.sampling import At, sample_times
@@ -53,20 +60,6 @@ MOST_BOUNDARIES = 10_000
 """Number of boundaries beyond which a run in memory keeps a checkpoint instead."""
 Progress = Callable[[float, Monitor, int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""
-
-
-def next_boundary(run: RunState, here: Boundary) -> float:
-    """Return the end of the next segment: a whole multiple from the start, or the end."""
-    prepared, least = run.prepared, 1e-9 * run.prepared.segment
-    while True:
-        count = run.segments + 1
-        boundary = prepared.start_time + run.sign * count * prepared.segment
-        if run.sign * (boundary - prepared.until) >= -least:
-            return prepared.until
-        if run.sign * (boundary - here.time) > least:
-            return boundary
-        # The run was extended from a time that is not a multiple.
-        run.segments = count
 
 
 def to_boundary(
@@ -470,7 +463,11 @@ class _Run:
         """Integrate a stage once more with samples of its own, at most until `look` ends it."""
         begin = None if stage.checkpoint is None else {**stage.checkpoint, "taken": 0}
         prepared = replace(self.prepared, until=stage.until)
-        again = _Run(prepared, at, lambda *_: look(again.state), resumed=begin)
+
+        def show(*_: object) -> None:
+            look(again.state)
+
+        again = _Run(prepared, at, show, resumed=begin)
         with suppress(PassedError):
             if again.ended()[0] is Outcome.INTERRUPTED:
                 raise KeyboardInterrupt
@@ -492,14 +489,7 @@ class _Run:
         self, moment: float, checkpoint: Mapping[str, Any] | None, until: float
     ) -> TrajectoryPoint:
         """Integrate again from a checkpoint, until a segment ends beyond a time."""
-        sign = self.state.sign
-
-        def look(state: RunState) -> None:
-            here = state.record.boundaries[-1].time
-            if sign * (here - moment) > state.record.near(moment):
-                raise PassedError
-
-        state = self._again(Stage(checkpoint, until), [until], look)
+        state = self._again(Stage(checkpoint, until), [until], partial(end_beyond, moment))
         before = last_before(state, moment)
         assert before is not None
         return point_after(state, before, moment)

@@ -41,12 +41,13 @@ if TYPE_CHECKING:
 
     from daesolve.ensembles.sweep_results import MeasuredDependence
     from daesolve.reporting.animation import animate
+    from daesolve.reporting.audits import audit_document
     from daesolve.reporting.branches import write_branch
     from daesolve.reporting.figures.style import style
     from daesolve.reporting.film import AnimationError, MissingFfmpegError
     from daesolve.reporting.html import FigureRule, page
     from daesolve.reporting.refereeing import referee_document, referee_text, stills, write_referee
-    from daesolve.reporting.text import answer_text, comparison_text, summary
+    from daesolve.reporting.text import answer_text, audit_text, comparison_text, summary
 
 __all__ = [
     "ROWS",
@@ -60,6 +61,8 @@ __all__ = [
     "animate",
     "answer_document",
     "answer_text",
+    "audit_document",
+    "audit_text",
     "comparison_document",
     "comparison_text",
     "document",
@@ -92,6 +95,8 @@ _ON_DEMAND = {
     "MissingFfmpegError": "film",
     "animate": "animation",
     "answer_text": "text",
+    "audit_document": "audits",
+    "audit_text": "text",
     "comparison_text": "text",
     "page": "html",
     "referee_document": "refereeing",

@@ -126,6 +126,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "impact": description.get("impact"),
         "inputs": description.get("inputs", []),
         "continues": description.get("continues"),
+        "audit": None if run.audited is None else run.audited.as_json(),
     }
     return plain(whole)
 
@@ -160,6 +161,7 @@ def never_begun(identity: Mapping[str, Any], time: float, error: DaesolveError) 
             "events": [],
             "event_count": 0,
             "verification": None,
+            "audit": None,
             "asked": identity.get("asked") or {},
         }
     )

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from daesolve.errors import readable
+from daesolve.reporting.audits import audit_card
 from daesolve.reporting.sampling import Document
 from daesolve.solvers.taylor import Taylor
 from daesolve.storage.encoding import is_mapping
@@ -34,6 +35,7 @@ OUTCOMES = {
     "stopped_by_event": "stopped by an event",
     "interrupted": "interrupted",
     "degenerate": "degenerate",
+    "contradicted": "contradicted by its audit",
     "failed": "failed",
 }
 GOOD = ("completed", "stopped_by_event")
@@ -421,11 +423,12 @@ def _between(run: Document) -> str:
 
 
 def cards(run: Document) -> list[Card]:
-    """Return outcome, verification, residuals, energy and cost of a run."""
+    """Return audit, outcome, verification, residuals, energy and cost of a run."""
     statistics = run["statistics"]
     rate = pace(run)
     speed = "" if rate is None else f", {short(rate)} simulated s/s"
     return [
+        Card("Audit", *audit_card(run)),
         Card(
             "Outcome",
             OUTCOMES.get(run["outcome"]) or run["outcome"],

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from daesolve.ensembles.sweep_results import MeasuredDependence
 from daesolve.errors import in_words
 from daesolve.reporting import facts, repeating
+from daesolve.reporting.audits import audit_headline, audit_rows
 from daesolve.reporting.contacts import impact_lines
 from daesolve.reporting.facts import banner, cards
 from daesolve.reporting.figures import standard
@@ -115,6 +116,7 @@ def page(
         events_shown=EVENTS_SHOWN,
         lines_shown=LINES,
         unverified=facts.UNVERIFIED,
+        audits=[(audit_headline(d), list(audit_rows(d))) for d in documents],
     )
 
 

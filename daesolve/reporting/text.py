@@ -11,6 +11,7 @@ from rich.text import Text
 
 from daesolve.posing.guides import SWITCH
 from daesolve.posing.value_names import ValueKind
+from daesolve.reporting.audits import audit_headline, audit_rows
 from daesolve.reporting.document import IDENTITY
 from daesolve.reporting.facts import (
     GOOD,
@@ -42,6 +43,11 @@ MOST_SHOWN = 12
 """Entries of a list that are shown in a terminal."""
 
 
+def audit_text(document: Document) -> RenderableType:
+    """Return the audit of a run for Rich's console."""
+    return Group(*_headline(document), Text(), *_audit(document, all_of_it=True))
+
+
 def summary(document: Document) -> RenderableType:
     """Return the summary of a run for Rich's console."""
     return Group(*_sections(document))
@@ -55,6 +61,7 @@ def _sections(document: Document) -> Iterator[RenderableType]:
         ("Peaks, at the ends of steps and within them", _peaks(document)),
         (f"Events: {document['event_count']}", _events(document)),
         ("Verification", _verification(document)),
+        ("Audit", _audit(document)),
         ("Notes", _notes(document)),
     ):
         if body:
@@ -174,6 +181,18 @@ def _verification(document: Document) -> list[RenderableType]:
         lines.append(Text(f"largest difference of {len(difference)} states: {largest}"))
     lines.append(Text(_separation(verification)))
     return lines
+
+
+def _audit(document: Document, *, all_of_it: bool = False) -> list[RenderableType]:
+    """Return what an audit objects to and what it did not check; if wanted, everything."""
+    if not document["audit"]:
+        return []
+    lines: list[RenderableType] = [Text(audit_headline(document))]
+    rows = [
+        (f"{row.check}, {row.subject}" if row.subject else row.check, row.found, row.sentence)
+        for row in audit_rows(document, all_of_them=all_of_it)
+    ]
+    return [*lines, Rows(("check", "found", ""), rows, ruled=True)] if rows else lines
 
 
 def _separation(verification: Mapping[str, Any]) -> str:

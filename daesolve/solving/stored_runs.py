@@ -171,6 +171,16 @@ def go_on(
                 return _finished(run, ahead, writer, given)
 
 
+def keep_audit(directory: Path | str, run: Trajectory) -> None:
+    """Store the audit of a finished run on disk, and how it ended by that."""
+    with Writer.open(directory) as writer:
+        result = stored_run(directory).result
+        assert result is not None
+        summary = summary_of(run)
+        kept = {name: summary[name] for name in ("outcome", "message", "audit")}
+        writer.write_result({**result, **kept})
+
+
 def restored_request(
     saved: Mapping[str, Any], given: Sequence[Made] = (), inputs: Mapping[str, Any] | None = None
 ) -> Request:

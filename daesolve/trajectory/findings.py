@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -88,11 +88,11 @@ class Audit:
     @property
     def objection(self) -> str:
         """What in the run contradicts the posed system, in a sentence; "" if nothing does."""
-        found = self.contradictions
-        if not found:
+        if self.holds:
             return ""
-        rest = f", and {len(found) - 1} more of its checks fail" if len(found) > 1 else ""
-        return f"{found[0]}{rest}"
+        first, *others = self.contradictions
+        rest = f", and {len(others)} more of its checks fail" if others else ""
+        return f"{first}{rest}"
 
     @property
     def holds(self) -> bool:
@@ -113,8 +113,10 @@ class Audit:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Audit:
         """Return an audit from its plain values."""
-        found = [Finding(**{**f, "verdict": Verdict(f["verdict"])}) for f in value["findings"]]
-        return cls(tuple(found), value["left_out"])
+        rows: Sequence[dict[str, Any]] = value["findings"]
+        found = [Finding(**row) for row in rows]
+        held = [replace(f, verdict=Verdict(f.verdict)) for f in found]
+        return cls(tuple(held), value["left_out"])
 
 
 def judged(

@@ -85,7 +85,7 @@ def test_a_bad_end_is_reported_once_and_its_two_times_are_explained(told):
     message = "at t = 2 s the goals 'a', 'b' almost depend on each other: " + "so " * 80
     event = {"time": 2.0, "name": "degenerate", "detail": {}}
     bad = told | {"outcome": "degenerate", "message": message, "end_time": 1.5, "events": [event]}
-    assert facts.cards(bad)[0].detail == "the motion is known up to t = 1.5 s"
+    assert facts.cards(bad)[1].detail == "the motion is known up to t = 1.5 s"
     detail = facts.banner(bad).detail
     assert message.strip() in detail
     assert "ends at t = 1.5 s; the fault was found within the next one, at t = 2 s." in detail

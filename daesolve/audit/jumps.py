@@ -1,0 +1,344 @@
+"""Whether states jump only where events say so, and as their resets and impulses say.
+
+Where one step ends and the next begins, the polynomials of both are continued to the instant
+between them. Events of one instant come in rounds: those of a round happen together, and share what
+was before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import casadi as ca
+import numpy as np
+
+from daesolve.audit.certificate import NODES, Certificate, sides, unresolved
+from daesolve.audit.equations import momenta_of, moving_of, reactions_of
+from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
+from daesolve.audit.passages import posed_events
+from daesolve.posing.contacts import PENDING
+from daesolve.posing.events import Event
+from daesolve.posing.goals import Goal, Invariant
+from daesolve.trajectory.findings import Finding, judged, unchecked
+from daesolve.trajectory.results import EventRecord, Impact
+
+ALLOWED = 1e-5
+"""The jump, as a part of the largest value of a state, that counts as none: steps projected onto
+constraints leave 1e-6 near a singular position."""
+BALANCED = 1e-7
+"""The relative difference between the jump of a momentum and the impulses that counts as none."""
+STEPS_OFF = 1e4
+"""How many times the accuracy of its steps the ends of other methods may be off."""
+ROUNDING = 1e-14
+"""The part of the largest state, whichever it is, that counts as rounding."""
+BLUR = 10.0
+"""How many times farther the polynomial of a step may be off at its ends than within it."""
+SAME = 1e-12
+"""What part of a time two events of one instant may be apart."""
+EXACT = 1e-9
+"""The relative difference between what a reset says and does that counts as none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """Events that happened together: their records, and the states before and after."""
+
+    time: float
+    records: Sequence[EventRecord]
+
+    @property
+    def before(self) -> Mapping[str, float]:
+        """The states before."""
+        return self.records[0].detail
+
+    @property
+    def after(self) -> Mapping[str, float]:
+        """The states and the discrete values after."""
+        return self.records[0].after or {}
+
+    @property
+    def impact(self) -> Impact | None:
+        """The impact, if there was one."""
+        return next((r.impact for r in self.records if r.impact is not None), None)
+
+
+def rounds_of(records: Sequence[EventRecord]) -> list[Round]:
+    """Return the rounds in which events changed something."""
+    changing = [record for record in records if record.after is not None]
+
+    def together(record: EventRecord) -> tuple[object, ...]:
+        after = record.after or {}
+        return record.time, tuple(record.detail.values()), tuple(after.values())
+
+    return [Round(key[0], [*group]) for key, group in groupby(changing, together)]  # pyright: ignore[reportArgumentType]
+
+
+def check_jumps(certificate: Certificate, along: Expressions) -> list[Finding]:
+    """Hold the jumps of a run against its events, and these against what was posed."""
+    rounds = rounds_of(certificate.events)
+    places = _places(certificate, rounds)
+    found = [_continuity(certificate, rounds, places)]
+    if not rounds:
+        return found
+    values = _values_before(certificate, rounds, places)
+    found += _resets(certificate, rounds, values)
+    found += _impulses(certificate, rounds, values)
+    return found
+
+
+def _places(certificate: Certificate, rounds: Sequence[Round]) -> np.ndarray:
+    """Return after which step each round comes: -1 at the start, n after the last of n steps.
+
+    One that is not where a step ends, in a part of the run that has no steps, gets -2.
+    """
+    times = np.array([one.time for one in rounds])
+    ends = np.append(certificate.starts[:1], certificate.starts + certificate.lengths)
+    near = np.searchsorted(certificate.sign * ends, certificate.sign * times - _near(times))
+    near = np.minimum(near, len(ends) - 1)
+    return np.where(np.abs(ends[near] - times) <= _near(times), near - 1, -2)
+
+
+def _near(times: np.ndarray) -> np.ndarray:
+    return SAME * np.maximum(1.0, np.abs(times))
+
+
+def _values_before(
+    certificate: Certificate, rounds: Sequence[Round], places: np.ndarray
+) -> list[Mapping[str, float] | None]:
+    """Return the discrete values before each round; None where they are not known."""
+    names = certificate.system.discrete.names
+    found: list[Mapping[str, float] | None] = []
+    for number, (one, place) in enumerate(zip(rounds, places, strict=True)):
+        if number and abs(rounds[number - 1].time - one.time) <= _near(np.array(one.time)):
+            found.append({name: rounds[number - 1].after.get(name, 0.0) for name in names})
+        elif place >= 0:
+            found.append({name: float(certificate.values[name][place]) for name in names})
+        else:
+            found.append(None)
+    return found
+
+
+# -- continuity ------------------------------------------------------------------------------------
+
+
+def _continuity(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray) -> Finding:
+    names = names_of_states(certificate.system)
+    columns = np.array([certificate.columns[name] for name in names])
+    left, right = sides(columns)
+    starts, ends = certificate.starts, certificate.starts + certificate.lengths
+    touching = np.abs(starts[1:] - ends[:-1]) <= _near(starts[1:])
+    # Before and after each border, as the steps there are continued, or as its events say.
+    before, after = left[:, :-1].copy(), right[:, 1:].copy()
+    blurred = BLUR * unresolved(columns)
+    largest = np.array(
+        [certificate.scale(name, row) for name, row in zip(names, columns, strict=True)]
+    )
+    size = largest + ROUNDING / ALLOWED * np.max(largest, initial=0.0) + 1e-300
+    worst, when, what = 0.0, float(starts[0]), ""
+    defect = np.abs(after - before) - blurred[:, :-1] - blurred[:, 1:]
+    evident = touching.copy()
+    for first, last in _instants(rounds, places):
+        border = int(places[first])
+        if not 0 <= border < len(starts) - 1:
+            continue
+        chain = [_vector(rounds[k].before, names) for k in range(first, last)]
+        done = [_vector(rounds[k].after, names) for k in range(first, last)]
+        off = np.max(
+            [
+                np.abs(chain[0] - left[:, border]) - blurred[:, border],
+                np.abs(done[-1] - right[:, border + 1]) - blurred[:, border + 1],
+                *(np.abs(a - b) for a, b in zip(done[:-1], chain[1:], strict=True)),
+            ],
+            axis=0,
+        )
+        defect[:, border], evident[border] = off, True
+    relative = np.where(evident, defect / size[:, None], 0.0)
+    if relative.size:
+        state, border = np.unravel_index(int(np.nanargmax(relative)), relative.shape)
+        worst, when = max(float(relative[state, border]), 0.0), float(starts[1:][border])
+        what = f"{names[int(state)]} jumps by {worst:.1g} of its largest value at t = {when:.6g} s"
+    allowed = max(ALLOWED, STEPS_OFF * certificate.accuracy)
+    return judged("jumps", "", worst, allowed, when, f"{what}, which no event says")
+
+
+def _instants(rounds: Sequence[Round], places: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Return from which round to before which others come at one border."""
+    first = 0
+    for number in range(1, len(rounds) + 1):
+        if number == len(rounds) or places[number] != places[first]:
+            yield first, number
+            first = number
+
+
+def _vector(named: Mapping[str, float], names: Sequence[str]) -> np.ndarray:
+    return np.array([named[name] for name in names])
+
+
+# -- resets ----------------------------------------------------------------------------------------
+
+
+def _resets(
+    certificate: Certificate,
+    rounds: Sequence[Round],
+    values: Sequence[Mapping[str, float] | None],
+) -> list[Finding]:
+    """Hold each round of posed events against what their resets say."""
+    events = {event.name: event for event in posed_events(certificate.system)}
+    kinds: dict[tuple[tuple[str, tuple[int, ...]], ...], list[int]] = {}
+    for number, one in enumerate(rounds):
+        if values[number] is not None and all(r.name in events for r in one.records):
+            kinds.setdefault(tuple((r.name, r.fired) for r in one.records), []).append(number)
+    found: dict[str, Finding] = {}
+    for kind, numbers in kinds.items():
+        subject = " and ".join(dict.fromkeys(name for name, _ in kind))
+        chosen = [rounds[k] for k in numbers]
+        given = [values[k] or {} for k in numbers]
+        posed = [(events[name], fired) for name, fired in kind]
+        try:
+            finding = _reset(certificate, subject, posed, chosen, given)
+        except UnknownSymbolsError as error:
+            finding = unchecked("reset", subject, str(error))
+        known = found.get(subject)
+        if known is None or (finding.defect or 0.0) > (known.defect or 0.0):
+            found[subject] = finding
+    return list(found.values())
+
+
+def _reset(
+    certificate: Certificate,
+    subject: str,
+    posed: Sequence[tuple[Event, tuple[int, ...]]],
+    rounds: Sequence[Round],
+    values: Sequence[Mapping[str, float]],
+) -> Finding:
+    """Apply the resets of some events, one after another, and compare."""
+    system, states = certificate.system, names_of_states(certificate.system)
+    at = _at(certificate, rounds, values, {})
+    changed: set[str] = set()
+    for event, fired in sorted(posed, key=lambda one: system.events.index(one[0])):
+        reset = event.then.reset
+        if reset is None:
+            continue
+        which = ca.SX([float(k in fired) for k in range(event.count)])
+        changes = reset.changes_where(event.name, which)
+        rows = Expressions(at)(Expressions(at).written(value) for value in changes.values())
+        new = {name: rows[k] for k, name in enumerate(changes)}
+        changed |= {name for name in changes if name in states}
+        held = {name: new[name][:, 0] for name in new if name in at.values}
+        moved = {name: new[name] for name in new if name in at.columns}
+        at = replace(at, columns={**at.columns, **moved}, values={**at.values, **held})
+    projected = _is_projected(certificate, posed, changed)
+    names = [*system.discrete.names, *(() if projected else states)]
+    worst, when, what = 0.0, rounds[0].time, ""
+    for name in names:
+        said = at.values[name] if name in at.values else at.columns[name][:, 0]
+        did = np.array([one.after[name] for one in rounds])
+        size = certificate.scale(name, said) + 1e-300
+        off = np.abs(said - did) / size
+        place = int(np.argmax(off))
+        if off[place] > worst:
+            worst, when = float(off[place]), rounds[place].time
+            what = (
+                f"{name} becomes {did[place]:.6g} instead of {said[place]:.6g} at t = {when:.6g} s"
+            )
+    return judged("reset", subject, worst, EXACT, when, what)
+
+
+def _is_projected(
+    certificate: Certificate, posed: Sequence[tuple[Event, tuple[int, ...]]], changed: set[str]
+) -> bool:
+    """Tell whether constraints have a say in the states after a reset."""
+    imposed = any(event.then.reset and event.then.reset.impose for event, _ in posed)
+    goals = certificate.system.goals
+    return bool(imposed or (changed and any(not isinstance(goal, Invariant) for goal in goals)))
+
+
+def _at(
+    certificate: Certificate,
+    rounds: Sequence[Round],
+    values: Sequence[Mapping[str, float]],
+    more: Mapping[str, np.ndarray],
+    *,
+    after: bool = False,
+) -> Certificate:
+    """Return the instants of some rounds as steps, each with one value at all nodes."""
+    states = names_of_states(certificate.system)
+    named = [one.after if after else one.before for one in rounds]
+    columns = {name: np.array([row[name] for row in named]) for name in states} | dict(more)
+    held = {name: np.array([v[name] for v in values]) for name in certificate.system.discrete.names}
+    return replace(
+        certificate,
+        starts=np.array([one.time for one in rounds]),
+        lengths=np.zeros(len(rounds)),
+        columns={name: np.repeat(row[:, None], NODES, axis=1) for name, row in columns.items()},
+        values=held,
+    )
+
+
+# -- impulses --------------------------------------------------------------------------------------
+
+
+def _impulses(
+    certificate: Certificate,
+    rounds: Sequence[Round],
+    values: Sequence[Mapping[str, float] | None],
+) -> list[Finding]:
+    """Hold the jump of the momenta at impacts against their impulses, and these against Coulomb."""
+    system = certificate.system
+    known = {event.name: event for event in posed_events(system)}
+
+    def assigns(record: EventRecord) -> bool:
+        event = known.get(record.name)
+        return event is not None and event.then.reset is not None and bool(event.then.reset.changes)
+
+    chosen = [
+        (one, one.impact, value)
+        for one, value in zip(rounds, values, strict=True)
+        if one.impact is not None
+        and one.impact.impulses
+        and value is not None
+        and not any(map(assigns, one.records))
+        # The last impact before a rest stands for all that follow it.
+        and not one.after.get(PENDING)
+    ]
+    if not chosen or not hasattr(system, "coordinates") or getattr(system, "pairs", ()):
+        return []
+    struck = [one for one, _, _ in chosen]
+    held = [value for _, _, value in chosen]
+    impulses = {n: np.array([i.impulses[n] for _, i, _ in chosen]) for n in chosen[0][1].impulses}
+    try:
+        before = Expressions(_at(certificate, struck, held, impulses))
+        moving = moving_of(system)
+        pushes = before(ca.vertsplit(reactions_of(before, moving)))[..., 0]
+        left = momenta_of(before)[..., 0]
+        right = momenta_of(Expressions(_at(certificate, struck, held, impulses, after=True)))[
+            ..., 0
+        ]
+    except UnknownSymbolsError as error:
+        return [unchecked("impulses", "", str(error))]
+    off = np.abs(right - left - pushes)
+    size = np.abs(right) + np.abs(left) + np.abs(pushes)
+    size += 1e-2 * np.max(size, axis=0, initial=0.0) + 1e-300
+    relative = off / size
+    row, place = np.unravel_index(int(np.argmax(relative)), relative.shape)
+    worst, when = float(relative[row, place]), struck[int(place)].time
+    said = (
+        f"the momentum of {system.v.names[int(row)]} jumps by {worst:.1g} of its terms more than "
+        f"the impulses at t = {when:.6g} s"
+    )
+    found = [judged("impulses", "", worst, BALANCED, when, said)]
+    for goal in system.goals:
+        if isinstance(goal, Goal) and hasattr(goal, "sticking") and goal.reaction_label in impulses:
+            found.append(_pushing(goal.name, impulses[goal.reaction_label], struck))
+    return found
+
+
+def _pushing(name: str, impulses: np.ndarray, struck: Sequence[Round]) -> Finding:
+    """Check that a contact pushes in every impact."""
+    largest = float(np.max(np.abs(impulses), initial=0.0)) + 1e-300
+    place = int(np.argmin(impulses))
+    defect, when = max(-float(impulses[place]) / largest, 0.0), struck[place].time
+    said = f"it pulls in the impact at t = {when:.6g} s, by {defect:.1g} of its largest impulse"
+    return judged("impulses", f"{name} never pulls", defect, EXACT, when, said)

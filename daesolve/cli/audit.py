@@ -1,0 +1,116 @@
+"""The command `daesolve audit`: a run held against what was posed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from daesolve import reporting
+from daesolve.cli import options
+from daesolve.cli.continuing import begun
+from daesolve.cli.decisions import FormulationName, SolverName
+from daesolve.cli.options import (
+    CONTRADICTED,
+    COULD_NOT_GO_ON,
+    AsJson,
+    CaseName,
+    Changes,
+    Driving,
+    ModelName,
+    ParameterFile,
+    Quiet,
+    SourceFile,
+    StartValues,
+    say,
+    show,
+)
+from daesolve.cli.run import shown
+from daesolve.errors import OutOfRangeError
+from daesolve.plugins.resuming import problem_of, reopened
+from daesolve.solving.early_ends import reported_otherwise
+from daesolve.solving.stored_runs import keep_audit
+from daesolve.trajectory.reading import stored_run
+from daesolve.trajectory.trajectory import Trajectory
+from daesolve.verification.holding import audited
+
+MANIFEST = "manifest.json"
+
+
+# Long: an option of the command line is a parameter.
+def audit(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROBLEM|DIR",
+            help="A problem's name, your own Python file, a model file, or a run of `--out`.",
+        ),
+    ],
+    case: CaseName = None,
+    model: ModelName = None,
+    set_: Changes = None,
+    input_: Driving = None,
+    parameters: ParameterFile = None,
+    initial: StartValues = None,
+    until: Annotated[float | None, typer.Option(help="End time of the run, s.")] = None,
+    formulation: FormulationName = None,
+    solver: SolverName = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
+    source: SourceFile = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Hold a run against what was posed: what holds to how much, and what was not checked.
+
+    A problem is run first; a run on disk is integrated again, and keeps what is found.
+    """
+    if (Path(target) / MANIFEST).is_file():
+        given = (case, model, set_, input_, parameters, initial, until, formulation, solver, rtol)
+        if any(option is not None for option in given):
+            raise OutOfRangeError(f"{target} is a run, with options of its own: leave out others")
+        run, identity = _stored(Path(target), source)
+    else:
+        begin = begun(target, case, model, parameters, set_ or [], initial or [], (None, None))
+        bound = begin.case
+        end = bound.case.until if until is None else until
+        label = f"{bound.problem.name} · {bound.case.name}"
+        asked: dict[str, Any] = {
+            **begin.with_options(options.inputs(input_ or []), {}),
+            "formulation": options.formulation(formulation, []),
+            **options.solver(solver, rtol, None, None),
+        }
+        with (
+            shown(label, begin.time, end, quiet=quiet or as_json) as progress,
+            reported_otherwise(),
+        ):
+            run = audited(bound.solve(end, progress=progress, **asked))
+        identity = bound.identity()
+    told = reporting.document(run, identity)
+    if as_json:
+        typer.echo(reporting.dump(reporting.audit_document(told)))
+    elif not quiet:
+        show(reporting.audit_text(told))
+    _leave(run)
+
+
+def _stored(directory: Path, source: Path | None) -> tuple[Trajectory, Any]:
+    """Audit a run on disk, which keeps what is found."""
+    stored = stored_run(directory)
+    if stored.result is None:
+        raise OutOfRangeError(
+            f"the run in {directory} is not finished: `daesolve resume {directory}` finishes it"
+        )
+    run = audited(reopened(directory, problem_of(stored, source, say), say))
+    keep_audit(directory, run)
+    return run, stored.manifest["identity"]
+
+
+def _leave(run: Trajectory) -> None:
+    """Set the exit status."""
+    if run.audited is not None and not run.audited.holds:
+        say(f"contradicted: {run.audited.objection}")
+        raise typer.Exit(CONTRADICTED)
+    if not run.outcome.good:
+        say(f"{run.outcome.value}: {run.message}")
+        raise typer.Exit(COULD_NOT_GO_ON)
