@@ -1,0 +1,1 @@
+"""Composes systems that nobody thought of, runs them, and holds each run by its audit."""
