@@ -4,36 +4,91 @@ from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
+import sys
 import time
+from collections.abc import Iterator
 
-from .composing import compose
-from .running import judge, run_script
+from .composing import Composition, compose
+from .running import Result, judge, run_script
+from .shrinking import shrink
 from .writing import TAIL, script_of
+
+KEPT = 2
+"""Findings of one kind that are shrunk and printed."""
 
 
 def main() -> None:
-    """Compose systems until the time is over."""
-    parser = argparse.ArgumentParser(prog="python -m tests.composer")
+    """Compose systems until the time is over, and print what is wrong with their runs."""
+    parser = argparse.ArgumentParser(prog="python -m tests.composer", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", type=int)
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once")
+    parser.add_argument("--only", type=int, metavar="INDEX", help="repeat one system")
+    parser.add_argument("--from", type=int, default=0, dest="first", metavar="INDEX")
     given = parser.parse_args()
-    judge(script_of(compose(0, 0)))  # so that processes begin with all that is imported
-
-    begun = time.monotonic()
-    ends = collections.Counter()
-    index = given.only or 0
-    while time.monotonic() - begun < 60 * given.minutes:
-        script = script_of(compose(given.seed, index))
-        result = run_script(script)
+    _warm()
+    if given.only is not None:
+        composition = compose(given.seed, given.only)
+        sys.stdout.write(script_of(composition) + TAIL)
+        _show(given.only, composition, run_script(script_of(composition)))
+        return
+    ends: collections.Counter[str] = collections.Counter()
+    keys: collections.Counter[str] = collections.Counter()
+    begun, used = time.monotonic(), 0.0
+    for index, composition, result in _results(given.seed, given.first, given.jobs):
         ends[result.ended] += 1
-        for finding in result.findings:
-            print(f"# {index}: {finding.kind}: {finding.sentence}\n{script}{TAIL}", flush=True)
-        if given.only is not None:
-            print(script + TAIL, result)
+        used += result.seconds
+        fresh = [key for key in sorted(result.keys) if keys[key] < KEPT]
+        keys.update(result.keys)
+        if fresh:
+            _show(index, composition, result)
+        if time.monotonic() - begun > 60.0 * given.minutes:
             break
-        index += 1
-    print(ends, index)
+    count = ends.total()
+    sys.stdout.write(f"\n# {count} systems, {used / count:.2f} s of CPU each\n")
+    for counts in (ends, keys):
+        sys.stdout.writelines(f"{number:6} {text}\n" for text, number in counts.most_common())
 
 
-main()
+def _warm() -> None:
+    """Import and compile what most systems need, before processes begin with it."""
+    for index in range(4):
+        judge(script_of(compose(0, index)))
+
+
+def _results(seed: int, first: int, jobs: int) -> Iterator[tuple[int, Composition, Result]]:
+    """Compose and run one system after the other, so many at once, in order."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        waiting: collections.deque[tuple[int, Composition, concurrent.futures.Future[Result]]]
+        waiting = collections.deque()
+        index = first
+        while True:
+            while len(waiting) < jobs:
+                composition = compose(seed, index)
+                waiting.append(
+                    (index, composition, pool.submit(run_script, script_of(composition)))
+                )
+                index += 1
+            number, composition, future = waiting.popleft()
+            yield number, composition, future.result()
+
+
+def _show(index: int, composition: Composition, result: Result) -> None:
+    """Print what is wrong with a system, and the smallest program that shows it."""
+    for finding in result.findings:
+        sys.stdout.write(f"\n# {index}: {finding.kind}: {finding.sentence}\n")
+    if not result.findings:
+        return
+    seconds = max(10, int(2 * result.seconds))
+
+    def fails(smaller: Composition) -> bool:
+        return bool(run_script(script_of(smaller), seconds).keys & result.keys)
+
+    smallest = shrink(composition, fails)
+    sys.stdout.write(script_of(smallest) + TAIL)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -25,19 +25,23 @@ class Part:
     kind
         What it is, for a reader.
     coordinates, velocities, discrete, inputs
-        Names with units, or with first values; with quasi-velocities also `rates` of coordinates.
+        Names with units, or with first values.
+    rates
+        Of coordinates, where quasi-velocities are not their rates.
     lines
         Statements that define what the other fragments use.
     kinetic, potential
         Terms of the energies.
     force
         Terms by coordinate or velocity.
-    goals, events
-        Expressions.
+    goals, events, pairs, laws
+        Expressions; `laws` are names of laws of friction, whose goals and events are added.
     drives
         What inputs are in the run.
     initial, guess
         Values of states at the start, fixed or not.
+    frees
+        States whose values at the start become guesses, since the part decides them.
     options
         Arguments of `solve` that the part needs.
     forward
@@ -56,10 +60,12 @@ class Part:
     force: Sequence[tuple[str, str]] = ()
     goals: Sequence[str] = ()
     events: Sequence[str] = ()
+    pairs: Sequence[str] = ()
     laws: Sequence[str] = ()
     drives: Mapping[str, str] = field(default_factory=dict)
     initial: Mapping[str, float] = field(default_factory=dict)
     guess: Mapping[str, float] = field(default_factory=dict)
+    frees: Sequence[str] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     forward: bool = False
 
@@ -74,10 +80,11 @@ class Part:
     def uses(self) -> set[str]:
         """Names that it or other parts must define."""
         found = [*self.lines, *self.kinetic, *self.potential, *self.goals, *self.events]
-        found += [*self.laws, *self.rates.values(), *self.drives.values()]
+        found += [*self.pairs, *self.laws, *self.rates.values(), *self.drives.values()]
         found += [text for pair in self.force for text in (f"q.{pair[0]}", pair[1])]
         names = {part for text in found for match in _SYMBOL.findall(text) for part in match[1:]}
-        states = {name.removesuffix("_dot") for name in (*self.initial, *self.guess)}
+        given = (*self.initial, *self.guess, *self.frees)
+        states = {name.removesuffix("_dot") for name in given}
         return (names - {""}) | states
 
 
@@ -89,14 +96,15 @@ class Draw:
     ----------
     rng
         Decides everything.
-    begin
-        The start time, s.
+    begin, length
+        The start time and how long the motion is, s.
     parts
         So far.
     """
 
     rng: np.random.Generator
     begin: float
+    length: float
     parts: list[Part] = field(default_factory=list)
 
     def number(self, low: float, high: float) -> float:
@@ -118,11 +126,21 @@ class Draw:
         """Return a name that no other part has."""
         return f"{stem}{len(self.parts) + 1}"
 
-    def coordinates(self, unit: str | None = None) -> list[str]:
-        """Return the coordinates so far, those with a unit only."""
+    def coordinates(self, *units: str) -> list[str]:
+        """Return the coordinates so far, those with some units only."""
         named = [item for part in self.parts for item in part.coordinates.items()]
-        return [name for name, other in named if unit in (None, other)]
+        return [name for name, unit in named if not units or unit in units]
 
-    def clock(self) -> str:
+    def points(self) -> list[tuple[str, str]]:
+        """Return the coordinates (x, y) of what moves in a plane."""
+        names = self.coordinates("m")
+        return [(x, y) for x in names for y in names if y == x.replace("x", "y") != x]
+
+    def value(self, state: str) -> float:
+        """Return the value of a state at the start, about."""
+        given = [part.initial.get(state, part.guess.get(state)) for part in self.parts]
+        return next((value for value in given if value is not None), 0.0)
+
+    def time(self) -> str:
         """Return the time since the start as an expression."""
         return "ds.time" if self.begin == 0.0 else f"(ds.time - {self.begin!r})"

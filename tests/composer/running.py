@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import re
 import resource
 import signal
-import time
 import traceback
 import warnings
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection
+from typing import Any
 
 CPU_SECONDS = 60
 """A run that uses more hangs."""
+APART = 1e-5
+"""By how much two runs of one system may differ, relative to a state, or absolutely if it is less
+than one: the solvers are precise to 1e-10, and resets and impacts amplify errors."""
+LOOSE = 1e-3
+"""The same with multipliers, whose solvers are precise to 1e-8."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something wrong: its kind and a sentence; `key` is the same for the same fault."""
+    """Something wrong: its kind and a sentence."""
 
     kind: str
     sentence: str
 
     @property
     def key(self) -> str:
-        """The sentence without numbers."""
-        return f"{self.kind}: {_skeleton(self.sentence)}"
+        """The same for findings of one fault: the sentence without numbers."""
+        return f"{self.kind}: {skeleton(self.sentence)}"
 
 
-def _skeleton(sentence: str) -> str:
-    bare = re.sub(r"(?<=[a-z])\d+\b", "", sentence)
+def skeleton(sentence: str) -> str:
+    """Return a sentence without its numbers."""
+    bare = re.sub(r"(?<=[a-z])\d+\b|(?<=[a-z])\d+(?=_)", "", sentence)
     return re.sub(r"[-+]?\d+\.?\d*(e[-+]?\d+)?", "#", bare)
 
 
@@ -43,33 +52,37 @@ class Result:
     seconds: float
     findings: tuple[Finding, ...] = ()
 
+    @property
+    def keys(self) -> set[str]:
+        """What is wrong, without numbers."""
+        return {finding.key for finding in self.findings}
 
-def run_script(script: str) -> Result:
-    """Run a script in a process of its own."""
+
+def run_script(script: str, seconds: int = CPU_SECONDS) -> Result:
+    """Run a script in a process of its own, with so many seconds of CPU."""
     reader, writer = multiprocessing.Pipe(duplex=False)
     child = os.fork()
     if child == 0:
-        _work(script, writer)
+        _work(script, writer, seconds)
     writer.close()
     try:
-        told = reader.recv() if reader.poll(None) else None
+        told = json.loads(reader.recv())
     except EOFError:
         told = None
     _, status, usage = os.wait4(child, 0)
-    seconds = usage.ru_utime + usage.ru_stime
+    used = usage.ru_utime + usage.ru_stime
     if told is not None:
-        found = json.loads(told)
-        listed = tuple(Finding(**each) for each in found["findings"])
-        return Result(found["ended"], seconds, listed)
-    cause = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-    if cause in (signal.SIGXCPU, signal.SIGKILL):
-        return Result("hang", seconds, (Finding("hang", f"more than {CPU_SECONDS} s of CPU"),))
-    return Result("crash", seconds, (Finding("crash", f"the process died, {status}"),))
+        return Result(told["ended"], used, tuple(Finding(**each) for each in told["findings"]))
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
+        return Result("hang", used, (Finding("hang", f"more than {seconds} s of CPU"),))
+    return Result("crash", used, (Finding("crash", f"the process died with status {status}"),))
 
 
-def _work(script: str, writer: multiprocessing.connection.Connection) -> None:
+def _work(script: str, writer: Connection, seconds: int) -> None:
     """Run a script, tell what became of it, and end the process."""
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 5))
+    begun = resource.getrusage(resource.RUSAGE_SELF)
+    limit = int(begun.ru_utime + begun.ru_stime) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
     ended, findings = judge(script)
     writer.send(json.dumps({"ended": ended, "findings": [asdict(f) for f in findings]}))
     writer.close()
@@ -80,26 +93,53 @@ def judge(script: str) -> tuple[str, list[Finding]]:
     """Run a script in this process; return how it ended and what is wrong."""
     import daesolve as ds
 
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     warnings.simplefilter("ignore")
     try:
         exec(compile(script, "<composed>", "exec"), names)
     except ds.DaesolveError as error:
-        return f"refused: {type(error).__name__}: {_skeleton(str(error))}", []
-    except Exception as error:  # noqa: BLE001
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{os.path.basename(last.filename)}:{last.name}"
-        return "error", [Finding("error", f"{type(error).__name__} in {place}: {error}")]
+        return f"refused: {type(error).__name__}: {skeleton(str(error))}", []
+    except Exception as error:
+        return "error", [Finding("error", _told(error))]
     run = names["run"]
     ended = run.outcome.value
     found: list[Finding] = []
     if not run.outcome.good:
-        ended = f"{ended}: {_skeleton(run.message)}"
+        ended = f"{ended}: {skeleton(run.message)}"
+        if not run.message:
+            found.append(Finding("no reason", f"a run ended {ended} without a reason"))
     try:
         audited = run.audit()
-    except Exception as error:  # noqa: BLE001
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{os.path.basename(last.filename)}:{last.name}"
-        return ended, [Finding("audit error", f"{type(error).__name__} in {place}: {error}")]
-    found += [Finding("audit", f"{f.check}: {f.sentence}") for f in audited.findings if f.verdict.name == "CONTRADICTED"]
-    return ended, found
+    except Exception as error:
+        return ended, [Finding("audit error", _told(error))]
+    found += [Finding("audit", f"{f.check}: {f.sentence}") for f in audited.contradictions]
+    return ended, [*found, *_apart(run, names)]
+
+
+def _told(error: Exception) -> str:
+    """Return an exception with the place where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    last = next((f for f in reversed(frames) if "daesolve" in f.filename), frames[-1])
+    place = f"{os.path.basename(last.filename)}:{last.name}"
+    return f"{type(error).__name__} in {place}: {str(error)[:300]}"
+
+
+def _apart(run: Any, names: Mapping[str, Any]) -> list[Finding]:
+    """Compare a run with another of the same system."""
+    found: list[Finding] = []
+    again = names.get("again")
+    if hasattr(again, "outcome") and again.outcome is not run.outcome:
+        if {again.outcome.value, run.outcome.value} != {"completed", "interrupted"}:
+            way = next(iter(names["others"]))
+            sentence = f"{way} ended {again.outcome.value}, {again.message!r}; the run {run.outcome.value}, {run.message!r}"
+            return [Finding("outcomes", sentence)]
+    if run.outcome.value != "completed":
+        return []
+    bound = LOOSE if "index" in str(names["options"].get("formulation")) else APART
+    for way, states in names["others"].items():
+        for name, value in states.items():
+            off = abs(value - run.end_state[name]) / max(1.0, abs(value))
+            if off > bound or math.isnan(off):
+                found.append(Finding("differs", f"{way} differs by {off:.1g} in {name}"))
+                break
+    return found

@@ -1,0 +1,94 @@
+"""Smaller systems in which the same thing is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from typing import Any
+
+from .composing import Composition
+from .parts import Part
+
+MOST_RUNS = 100
+_NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?")
+
+
+def shrink(composition: Composition, fails: Callable[[Composition], bool]) -> Composition:
+    """Return the smallest system found in which the same thing is wrong.
+
+    Parameters
+    ----------
+    composition
+        A system in which something is wrong.
+    fails
+        Whether the same is wrong in another.
+    """
+    runs, tried = 0, {repr(composition)}
+    improved = True
+    while improved and runs < MOST_RUNS:
+        improved = False
+        for smaller in _smaller(composition):
+            if repr(smaller) in tried or runs >= MOST_RUNS:
+                continue
+            tried.add(repr(smaller))
+            runs += 1
+            if fails(smaller):
+                composition, improved = smaller, True
+                break
+    return composition
+
+
+def _smaller(composition: Composition) -> Iterator[Composition]:
+    """Return simpler compositions, those that leave most out first."""
+    for place in reversed(range(len(composition.parts))):
+        smaller = composition.without(place)
+        if any(part.coordinates for part in smaller.parts):
+            yield smaller
+    if composition.way != "solve":
+        yield replace(composition, way="solve")
+    for name in composition.options:
+        kept = {other: text for other, text in composition.options.items() if other != name}
+        yield replace(composition, options=kept)
+    if composition.begin != 0.0:
+        shift = f"(ds.time - {composition.begin!r})"
+        parts = (
+            _rewritten(part, lambda text: text.replace(shift, "ds.time"))
+            for part in composition.parts
+        )
+        yield replace(composition, begin=0.0, parts=tuple(parts))
+    for place, part in enumerate(composition.parts):
+        for digits in (0, 1):
+            simpler = _rounded(part, digits)
+            if simpler != part:
+                parts = (*composition.parts[:place], simpler, *composition.parts[place + 1 :])
+                yield replace(composition, parts=parts)
+    if abs(composition.length) != 1.0:
+        yield replace(composition, length=1.0 if composition.length > 0.0 else -1.0)
+
+
+def _rounded(part: Part, digits: int) -> Part:
+    """Round the numbers of a part, but none to zero."""
+
+    def shorter(match: re.Match[str]) -> str:
+        value = float(match[0])
+        return repr(round(value, digits) or value)
+
+    simpler = _rewritten(part, lambda text: _NUMBER.sub(shorter, text))
+    initial = {name: round(value, digits) for name, value in part.initial.items()}
+    return replace(simpler, initial=initial)
+
+
+def _rewritten(part: Part, change: Callable[[str], str]) -> Part:
+    """Change every text of a part."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, str):
+            return change(value)
+        if isinstance(value, dict):
+            return {name: changed(each) for name, each in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(map(changed, value))
+        return value
+
+    return replace(part, **{each.name: changed(getattr(part, each.name)) for each in fields(part)})
