@@ -83,7 +83,9 @@ def _judged_one(
     defects = np.max(np.abs(held - held[:, :1] - certificate.integrated(load)), axis=1)
     size = np.max(np.abs(held), axis=1) + lengths * np.max(np.abs(sizes), axis=1)
     allowed = max(ALLOWED, STEPS_OFF * certificate.accuracy)
-    size += ROUNDING / allowed * largest + 1e-300
+    # The times of nodes are rounded, which is much of a short step at a late time.
+    clock = 4.0 * np.spacing(np.abs(certificate.starts) + lengths)
+    size += (ROUNDING * largest + clock * np.max(np.abs(sizes), axis=1)) / allowed + 1e-300
     blurred = (unresolved(held) + lengths * unresolved(load)) / size
     relative = np.where(known, defects / size, 0.0)
     sharp = known & (blurred <= SHARP)

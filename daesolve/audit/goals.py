@@ -19,6 +19,9 @@ MEASURED = 1e-3
 """The same of a goal that is only measured: a run that leaves it this far is another motion."""
 ROUNDING = 1e-15
 """The part of the largest position or velocity, whichever it is, that counts as rounding."""
+BESIDE = 100.0
+"""How many times the accuracy of a step a residual may be off beside the largest of the positions
+or velocities: the terms of a residual may all pass through zero where the states do not."""
 FAINT = 1e-6
 """The part of the usual force beside which the largest push of a contact is rounding itself."""
 TOUCHING = 1e-8
@@ -58,7 +61,7 @@ def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[F
     known = np.isfinite(values)
     if not known.any():
         return [unchecked("goal", goal.name, "the run has no reactions here")]
-    rounding = ROUNDING / DRIVEN * np.nan_to_num(slopes) + 1e-300
+    rounding = _beside(certificate, slopes) / DRIVEN + 1e-300
     relative = np.where(known, np.abs(values) / (np.nan_to_num(sizes) + rounding), 0.0)
     driven = goal.name in certificate.driven or isinstance(goal, Relation)
     return [_worst("goal", goal.name, relative, np.abs(values), driven, certificate)]
@@ -77,6 +80,11 @@ def _steepness(along: Expressions, residual: ca.SX) -> ca.SX:
         largest = max((scale(name, columns[name]) for name in vector.names), default=0.0)
         total += largest * ca.sum1(ca.fabs(ca.gradient(residual, vector.vector)))
     return total
+
+
+def _beside(certificate: Certificate, slopes: np.ndarray) -> np.ndarray:
+    """Return what a residual may be off because states are not known better."""
+    return max(ROUNDING, BESIDE * certificate.accuracy) * np.nan_to_num(slopes)
 
 
 def _worst(
@@ -105,8 +113,8 @@ def _contact(
 ) -> list[Finding]:
     """Check gap >= 0, N >= 0, N gap = 0, and Coulomb's law; a push that is fainter is rounding."""
     gap = along.written(ca.SX(goal.residual))
-    values, sizes, pushes = along([gap, size_of(gap), goal.reaction])
     size = sizes + TOUCHING * certificate.scale(f"the gap of {goal.name}", sizes) + 1e-300
+    size += _beside(certificate, slopes) / TOUCHING
     largest = max(certificate.scale(f"the push of {goal.name}", pushes), faint) + 1e-300
     parts = {
         "overlaps": -values / size,

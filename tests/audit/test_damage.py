@@ -85,7 +85,40 @@ def backwards():
     return ds.solve(system, -10.0, {"x": 1.0})
 
 
-RIGHT = [swinging, ticking, bouncing, sliding, pushed, turning, backwards]
+def late():
+    """A rolling disc whose short steps are few ticks of the clock, by a coarse solver."""
+    q = ds.coordinates(x="m", turn="rad")
+    rolling = ds.Nonholonomic("rolling", q.dot.x - q.dot.turn)
+    kinetic = (3.0 * q.dot.x**2 + q.dot.turn**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=2.0 * q.x, goals=[rolling])
+    start = {"x": 1.0, "turn": 0.0, "x_dot": 0.0}
+    return ds.solve(system, 1e6 + 1.0, start, start_time=1e6, solver=ds.Lsoda())
+
+
+def through_zero():
+    """A point that is driven, so that every term of its constraint passes through zero."""
+    q = ds.coordinates(x="m", y="m")
+    driven = ds.Holonomic("driven", q.y - 0.5 * ca.sin(4.0 * ds.time))
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=10.0 * q.y, goals=[driven])
+    return ds.solve(system, 1.07, {"x": 1.0, "x_dot": 0.0}, solver=ds.Cvodes())
+
+
+def at_zero():
+    """A cart that leans on a wall at zero, so that its gap has no term but rounding."""
+    q = ds.coordinates(x="m", phi="rad")
+    wall = ds.Contact("wall", q.x)
+    speeds = q.dot.x + ca.cos(q.phi) * q.dot.phi, ca.sin(q.phi) * q.dot.phi
+    kinetic = (q.dot.x**2 + speeds[0] ** 2 + speeds[1] ** 2) / 2
+    potential = 10.0 * (q.x + 0.4) ** 2 - 9.0 * ca.cos(q.phi)
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=potential, goals=[wall])
+    return ds.solve(system, 1.0, {"phi": 2.0}, guess={"x": 0.0})
+
+
+RIGHT = [
+    *(swinging, ticking, bouncing, sliding, pushed, turning, backwards),
+    *(late, through_zero, at_zero),
+]
 
 
 @pytest.mark.parametrize("motion", RIGHT, ids=lambda motion: motion.__name__)
