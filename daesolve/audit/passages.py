@@ -117,7 +117,7 @@ def _fired(
     """Check that at each event a guard that fired is zero, or a reset carried it past zero."""
     largest = np.max(np.abs(guards), axis=(1, 2), initial=0.0)
     order = certificate.sign * certificate.starts
-    values = fine(guards)
+    values, blurred = fine(guards), unresolved(guards)
     worst, when = 0.0, None
     for record in records:
         step = int(np.searchsorted(order, certificate.sign * record.time, side="left")) - 1
@@ -126,7 +126,10 @@ def _fired(
         # Where a run starts, a guard that is past zero and on its way out counts as passed.
         if not 0.0 < part <= 1.0 + 1e-9:
             continue
-        off = min(_distance(values[k, step], part) / (largest[k] + 1e-300) for k in record.fired)
+        off = min(
+            (_distance(values[k, step], part) - 10.0 * blurred[k, step]) / (largest[k] + 1e-300)
+            for k in record.fired
+        )
         if off > worst and not _shared(certificate.events, record):
             worst, when = off, record.time
     if worst > 0.01:

@@ -24,6 +24,8 @@ ROUNDING = 1e-14
 """The part of the largest state, whichever it is, that counts as rounding."""
 SAME = 1e-9
 """How far a sample may be from the motion, relative to the largest of its state."""
+LEAST_PIECES = 40
+"""Pieces of a run that are looked at, at least: guards may turn often within a long step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +65,20 @@ def steps_between(ends: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         return np.empty(0), np.empty(0)
     sign = 1.0 if times[-1] >= times[0] else -1.0
     # Steps that were taken back come twice.
-    times = sign * np.unique(sign * times)
+    times = _divided(sign * np.unique(sign * times))
     starts, lengths = times[:-1], np.diff(times)
     clear = np.abs(lengths) > 64.0 * np.spacing(np.abs(starts) + np.abs(lengths))
     return starts[clear], lengths[clear]
+
+
+def _divided(times: np.ndarray) -> np.ndarray:
+    """Divide the steps between times evenly that are longer than the longest piece."""
+    lengths = np.diff(times)
+    longest = abs(float(times[-1] - times[0])) / LEAST_PIECES
+    counts = np.ceil(np.abs(lengths) / longest).astype(int)
+    places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = np.repeat(times[:-1], counts) + places * np.repeat(lengths / counts, counts)
+    return np.append(starts, times[-1])
 
 
 @dataclass(frozen=True, eq=False)

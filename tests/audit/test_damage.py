@@ -115,9 +115,17 @@ def at_zero():
     return ds.solve(system, 1.0, {"phi": 2.0}, guess={"x": 0.0})
 
 
+def long_steps():
+    """A free point, which one step of Taylor's method carries through many ticks of a clock."""
+    q = ds.coordinates(x="m")
+    tick = ds.Event("tick", ca.sin(10 * ca.pi * ds.time), ds.RISING)
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2, events=[tick])
+    return ds.solve(system, 1.0, {"x": 0.0, "x_dot": -1.0})
+
+
 RIGHT = [
     *(swinging, ticking, bouncing, sliding, pushed, turning, backwards),
-    *(late, through_zero, at_zero),
+    *(late, through_zero, at_zero, long_steps),
 ]
 
 
@@ -198,6 +206,7 @@ DAMAGE = {
     "another clock": (swinging, slower, "rates of positions"),
     "event": (ticking, without_event, "event"),
     "late event": (ticking, later_event, "event"),
+    "event in a long step": (long_steps, without_event, "event"),
     "reset": (ticking, held("push", 1.0), "equations of motion"),
     "through the floor": (bouncing, scaled("y", -1.0), "contact"),
     "force in the air": (bouncing, shifted("floor", 1.0), "contact"),
