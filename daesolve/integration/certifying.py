@@ -75,9 +75,11 @@ def _divided(times: np.ndarray) -> np.ndarray:
     """Divide the steps between times evenly that are longer than the longest piece."""
     lengths = np.diff(times)
     longest = abs(float(times[-1] - times[0])) / LEAST_PIECES
-    counts = np.ceil(np.abs(lengths) / longest).astype(int)
+    counts: np.ndarray = np.ceil(np.abs(lengths) / longest).astype(int)
     places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    starts = np.repeat(times[:-1], counts) + places * np.repeat(lengths / counts, counts)
+    starts: np.ndarray = np.repeat(times[:-1], counts) + places * np.repeat(
+        lengths / counts, counts
+    )
     return np.append(starts, times[-1])
 
 

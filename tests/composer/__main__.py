@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import collections
-import concurrent.futures
+import itertools
 import sys
 import time
 from collections.abc import Iterator
 
 from .composing import Composition, compose
-from .running import Result, judge, run_script
+from .running import Job, Result, begin, judge
 from .shrinking import shrink
 from .writing import TAIL, script_of
 
@@ -31,7 +31,7 @@ def main() -> None:
     if given.only is not None:
         composition = compose(given.seed, given.only)
         sys.stdout.write(script_of(composition) + TAIL)
-        _show(given.only, composition, run_script(script_of(composition)))
+        _show(given.only, composition, begin(script_of(composition)).result())
         return
     ends: collections.Counter[str] = collections.Counter()
     keys: collections.Counter[str] = collections.Counter()
@@ -59,19 +59,13 @@ def _warm() -> None:
 
 def _results(seed: int, first: int, jobs: int) -> Iterator[tuple[int, Composition, Result]]:
     """Compose and run one system after the other, so many at once, in order."""
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        waiting: collections.deque[tuple[int, Composition, concurrent.futures.Future[Result]]]
-        waiting = collections.deque()
-        index = first
-        while True:
-            while len(waiting) < jobs:
-                composition = compose(seed, index)
-                waiting.append(
-                    (index, composition, pool.submit(run_script, script_of(composition)))
-                )
-                index += 1
-            number, composition, future = waiting.popleft()
-            yield number, composition, future.result()
+    waiting: collections.deque[tuple[int, Composition, Job]] = collections.deque()
+    for index in itertools.count(first):
+        composition = compose(seed, index)
+        waiting.append((index, composition, begin(script_of(composition))))
+        if len(waiting) == jobs:
+            number, composition, job = waiting.popleft()
+            yield number, composition, job.result()
 
 
 def _show(index: int, composition: Composition, result: Result) -> None:
@@ -83,7 +77,7 @@ def _show(index: int, composition: Composition, result: Result) -> None:
     seconds = max(10, int(2 * result.seconds))
 
     def fails(smaller: Composition) -> bool:
-        return bool(run_script(script_of(smaller), seconds).keys & result.keys)
+        return bool(begin(script_of(smaller), seconds).result().keys & result.keys)
 
     smallest = shrink(composition, fails)
     sys.stdout.write(script_of(smallest) + TAIL)

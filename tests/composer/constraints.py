@@ -81,7 +81,7 @@ def bent_rolling(draw: Draw) -> Part | None:
 def repeated(draw: Draw) -> Part | None:
     """A constraint once more, in another form."""
     goals = [
-        (goal, line)
+        goal
         for part in draw.parts
         for goal in part.goals
         for line in part.lines
@@ -89,7 +89,7 @@ def repeated(draw: Draw) -> Part | None:
     ]
     if not goals:
         return None
-    goal, line = draw.choice(goals)
+    goal = draw.choice(goals)
     name = draw.name("again")
     again = draw.choice(["2.0 * {}", "{}", "-0.5 * {}"]).format(f"{goal}.residual")
     return Part(
@@ -105,7 +105,7 @@ CONSTRAINTS = {coupling: 1.0, distance: 1.0, driven: 0.7, bent_rolling: 0.7, rep
 
 def support(draw: Draw) -> Part | None:
     """A floor or a wall at some distance, smooth or rough, at rest or moving."""
-    names = [name for name in draw.coordinates("m", "rad", "ds.ANGLE")]
+    names = draw.coordinates("m", "rad", "ds.ANGLE")
     if not names:
         return None
     x, contact = draw.choice(names), draw.name("touches")

@@ -58,24 +58,39 @@ class Result:
         return {finding.key for finding in self.findings}
 
 
-def run_script(script: str, seconds: int = CPU_SECONDS) -> Result:
-    """Run a script in a process of its own, with so many seconds of CPU."""
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A script that runs in a process of its own, which may use so many seconds of CPU."""
+
+    process: int
+    reader: Connection
+    seconds: int
+
+    def result(self) -> Result:
+        """Wait for the end."""
+        try:
+            told = json.loads(self.reader.recv())
+        except EOFError:
+            told = None
+        self.reader.close()
+        _, status, usage = os.wait4(self.process, 0)
+        used = usage.ru_utime + usage.ru_stime
+        if told is not None:
+            found = tuple(Finding(**each) for each in told["findings"])
+            return Result(told["ended"], used, found)
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
+            return Result("hang", used, (Finding("hang", f"more than {self.seconds} s of CPU"),))
+        return Result("crash", used, (Finding("crash", f"the process died with status {status}"),))
+
+
+def begin(script: str, seconds: int = CPU_SECONDS) -> Job:
+    """Begin a script in a process that has all that this one has imported and compiled."""
     reader, writer = multiprocessing.Pipe(duplex=False)
-    child = os.fork()
-    if child == 0:
+    process = os.fork()
+    if process == 0:
         _work(script, writer, seconds)
     writer.close()
-    try:
-        told = json.loads(reader.recv())
-    except EOFError:
-        told = None
-    _, status, usage = os.wait4(child, 0)
-    used = usage.ru_utime + usage.ru_stime
-    if told is not None:
-        return Result(told["ended"], used, tuple(Finding(**each) for each in told["findings"]))
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
-        return Result("hang", used, (Finding("hang", f"more than {seconds} s of CPU"),))
-    return Result("crash", used, (Finding("crash", f"the process died with status {status}"),))
+    return Job(process, reader, seconds)
 
 
 def _work(script: str, writer: Connection, seconds: int) -> None:
@@ -108,12 +123,15 @@ def judge(script: str) -> tuple[str, list[Finding]]:
         ended = f"{ended}: {skeleton(run.message)}"
         if not run.message:
             found.append(Finding("no reason", f"a run ended {ended} without a reason"))
-    try:
-        audited = run.audit()
-    except Exception as error:
-        return ended, [Finding("audit error", _told(error))]
-    found += [Finding("audit", f"{f.check}: {f.sentence}") for f in audited.contradictions]
-    return ended, [*found, *_apart(run, names)]
+    for motion in (run, names.get("again")):
+        if motion is None or getattr(motion, "auditor", None) is None:
+            continue
+        try:
+            audited = motion.audit()
+        except Exception as error:
+            return ended, [*found, Finding("audit error", _told(error))]
+        found += [Finding("audit", f"{f.check}: {f.sentence}") for f in audited.contradictions]
+    return ended, [*dict.fromkeys([*found, *_apart(run, names)])]
 
 
 def _told(error: Exception) -> str:
@@ -128,11 +146,11 @@ def _apart(run: Any, names: Mapping[str, Any]) -> list[Finding]:
     """Compare a run with another of the same system."""
     found: list[Finding] = []
     again = names.get("again")
-    if hasattr(again, "outcome") and again.outcome is not run.outcome:
-        if {again.outcome.value, run.outcome.value} != {"completed", "interrupted"}:
-            way = next(iter(names["others"]))
-            sentence = f"{way} ended {again.outcome.value}, {again.message!r}; the run {run.outcome.value}, {run.message!r}"
-            return [Finding("outcomes", sentence)]
+    ends = [each.outcome.value for each in (again, run) if hasattr(each, "outcome")]
+    if len({*ends} - {"interrupted"}) > 1:
+        way = next(iter(names["others"]))
+        said = f"{way} ended {ends[0]}, {again.message!r}; the run {ends[1]}, {run.message!r}"
+        return [Finding("outcomes", said)]
     if run.outcome.value != "completed":
         return []
     bound = LOOSE if "index" in str(names["options"].get("formulation")) else APART

@@ -45,7 +45,8 @@ WAYS = {
         MIDDLE,
         "first = ds.solve(system, middle, initial, **options)",
         "later = {n: v for n, v in options.items() if n not in ('guess', 'start_time')}",
-        "again = ds.solve(system, until, first, **later) if first.outcome.name == 'COMPLETED' else first",
+        "done = first.outcome.name == 'COMPLETED'",
+        "again = ds.solve(system, until, first, **later) if done else first",
         "others = {'continued': again.end_state}",
     ],
     "stored": [
