@@ -113,6 +113,9 @@ def _contact(
 ) -> list[Finding]:
     """Check gap >= 0, N >= 0, N gap = 0, and Coulomb's law; a push that is fainter is rounding."""
     gap = along.written(ca.SX(goal.residual))
+    values, sizes, slopes, pushes = along(
+        [gap, size_of(gap), _steepness(along, gap), goal.reaction]
+    )
     size = sizes + TOUCHING * certificate.scale(f"the gap of {goal.name}", sizes) + 1e-300
     size += _beside(certificate, slopes) / TOUCHING
     largest = max(certificate.scale(f"the push of {goal.name}", pushes), faint) + 1e-300
