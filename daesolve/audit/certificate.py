@@ -132,6 +132,11 @@ def sides(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.sum(series, axis=-1), series @ signs
 
 
+def value_at(values: np.ndarray, part: float) -> float:
+    """Return the polynomial through (NODES,) at a part of its step."""
+    return float(legendre.legval(2.0 * part - 1.0, _SERIES @ values))
+
+
 def unresolved(values: np.ndarray) -> np.ndarray:
     """Return how much of (..., n, NODES) the polynomial through the nodes of a step may miss.
 

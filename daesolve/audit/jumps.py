@@ -79,7 +79,7 @@ def check_jumps(certificate: Certificate, along: Expressions) -> list[Finding]:
     """Hold the jumps of a run against its events, and these against what was posed."""
     rounds = rounds_of(certificate.events)
     places = _places(certificate, rounds)
-    found = [_continuity(certificate, rounds, places)]
+    found = [_continuity(certificate, rounds, places), *_held(certificate, rounds, places)]
     if not rounds:
         return found
     values = _values_before(certificate, rounds, places)
@@ -174,6 +174,41 @@ def _instants(rounds: Sequence[Round], places: np.ndarray) -> Iterator[tuple[int
 
 def _vector(named: Mapping[str, float], names: Sequence[str]) -> np.ndarray:
     return np.array([named[name] for name in names])
+
+
+def _held(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray) -> list[Finding]:
+    """Check that discrete values change only where events say so, and to what they say."""
+    system = certificate.system
+    unknown = {name for event in system.events if not event.listed for name in _changed_by(event)}
+    own = {name for drive in system.drives for name in drive.values}
+    told = {int(place): one for one, place in zip(rounds, places, strict=True)}
+    found: list[Finding] = []
+    for name in [name for name in system.discrete.names if name not in own]:
+        if name in unknown:
+            said = "events change it that runs do not list"
+            found.append(unchecked("discrete value", name, said))
+            continue
+        row = certificate.values[name]
+        wrong = [
+            border
+            for border in np.flatnonzero(np.append(np.diff(row) != 0.0, False)).tolist()
+            if border not in told
+        ]
+        wrong += [
+            place
+            for place, one in told.items()
+            if 0 <= place < len(row) - 1 and one.after.get(name, row[place + 1]) != row[place + 1]
+        ]
+        when = float(certificate.starts[min(wrong) + 1]) if wrong else float(certificate.starts[0])
+        said = f"it is {row[min(wrong) + 1]:.6g} from t = {when:.6g} s on" if wrong else ""
+        said = f"{said}, which no event says"
+        found.append(judged("discrete value", name, float(len(wrong)), 0.0, when, said))
+    return found
+
+
+def _changed_by(event: Event) -> Sequence[str]:
+    reset = event.then.reset
+    return [] if reset is None else [*reset.changes_where(event.name, ca.SX.ones(event.count))]
 
 
 # -- resets ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.audit.certificate import FINE, Certificate, fine, unresolved
+from daesolve.audit.certificate import FINE, Certificate, fine, unresolved, value_at
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError
 from daesolve.posing.contacts import ACCUMULATED, REST
 from daesolve.posing.events import Event
@@ -24,6 +24,10 @@ NOTHING = 1e-9
 """The part of the largest value of a guard, in a step and the next ones, that counts as zero."""
 APART = 1e-9
 """How far, relative to the length of a step, an event may be from the passage."""
+AWAY = 1e-6
+"""The part of its largest value that a guard may be where it fires."""
+STEPS_OFF = 1e4
+"""How many times the accuracy of its steps the guards of other methods may be off."""
 OWN = {ACCUMULATED, REST, JAM}
 """The events that the library adds to contacts and guides."""
 
@@ -117,7 +121,8 @@ def _fired(
     """Check that at each event a guard that fired is zero, or a reset carried it past zero."""
     largest = np.max(np.abs(guards), axis=(1, 2), initial=0.0)
     order = certificate.sign * certificate.starts
-    values, blurred = fine(guards), unresolved(guards)
+    blurred = unresolved(guards)
+    allowed = max(AWAY, STEPS_OFF * certificate.accuracy)
     worst, when = 0.0, None
     for record in records:
         step = int(np.searchsorted(order, certificate.sign * record.time, side="left")) - 1
@@ -127,12 +132,12 @@ def _fired(
         if not 0.0 < part <= 1.0 + 1e-9:
             continue
         off = min(
-            (_distance(values[k, step], part) - 10.0 * blurred[k, step]) / (largest[k] + 1e-300)
+            (abs(value_at(guards[k, step], part)) - 10.0 * blurred[k, step]) / (largest[k] + 1e-300)
             for k in record.fired
         )
         if off > worst and not _shared(certificate.events, record):
             worst, when = off, record.time
-    if worst > 0.01:
+    if worst > allowed:
         return Finding(
             "event",
             event.name,
@@ -143,12 +148,6 @@ def _fired(
             f"t = {when:.6g} s",
         )
     return Finding("event", event.name, Verdict.HOLDS, worst, when)
-
-
-def _distance(values: np.ndarray, part: float) -> float:
-    """Return how far a guard of a step is from zero at a part of it, beyond a fine interval."""
-    near = abs(float(np.interp(part, FINE, values)))
-    return max(near - float(np.ptp(values)) / len(FINE), 0.0)
 
 
 def _shared(events: Sequence[EventRecord], record: EventRecord) -> bool:
