@@ -11,6 +11,7 @@ from daesolve.audit.expressions import Expressions, UnknownSymbolsError
 from daesolve.audit.goals import check_goals
 from daesolve.audit.jumps import check_jumps
 from daesolve.audit.passages import check_events
+from daesolve.audit.sampling import check_sampled
 from daesolve.trajectory.findings import Audit, Finding, Verdict, judged, unchecked
 
 
@@ -30,7 +31,7 @@ def audit(certificate: Certificate) -> Audit:
         return Audit((unchecked("run", "", str(error)),), certificate.left_out)
     found = [*check_goals(certificate, along), *check_equations(certificate, along)]
     found += [*check_jumps(certificate, along), *check_events(certificate, along)]
-    found += _tables(certificate, along)
+    found += [*_tables(certificate, along), *check_sampled(certificate, along)]
     return Audit(tuple(found), certificate.left_out)
 
 

@@ -60,6 +60,8 @@ class Certificate:
         The goals whose errors are fed back.
     left_out
         What of the run is missing here, in a sentence; "" if nothing is.
+    given
+        The start values to keep; none in a part that is not the first.
     scales
         How large the parts of the run before were; all parts share it.
     """
@@ -74,6 +76,7 @@ class Certificate:
     accuracy: float = 0.0
     driven: frozenset[str] = frozenset()
     left_out: str = ""
+    given: Mapping[str, float] = field(default_factory=dict[str, float])
     scales: dict[str, float] = field(default_factory=dict[str, float])
 
     def scale(self, name: str, values: np.ndarray) -> float:

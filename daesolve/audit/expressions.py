@@ -57,6 +57,11 @@ class Expressions:
                 self._symbols.append(vector[name])
                 self._rows.append(np.asarray(columns[name], dtype=float).ravel())
 
+    def know_reaction(self, goal: Goal, values: np.ndarray) -> None:
+        """Take the reaction of a goal that is none of the system's, at all nodes."""
+        self._places[goal.reaction.element_hash()] = len(self._rows)
+        self._rows.append(values.ravel())
+
     def _know_reactions(self) -> None:
         columns, system = self.certificate.columns, self.system
         self._know(getattr(system, "reactions", getattr(system, "controls", None)), columns)

@@ -74,7 +74,8 @@ def _steepness(along: Expressions, residual: ca.SX) -> ca.SX:
     """
     system, columns = along.system, along.certificate.columns
     total = ca.SX(0)
-    vectors = [system.coordinates, system.v] if hasattr(system, "coordinates") else [system.states]
+    mechanical = hasattr(system, "coordinates")
+    vectors = [system.coordinates, system.implicit, system.v] if mechanical else [system.states]
     for vector in vectors:
         scale = along.certificate.scale
         largest = max((scale(name, columns[name]) for name in vector.names), default=0.0)

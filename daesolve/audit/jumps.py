@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.audit.certificate import NODES, Certificate, sides, unresolved
-from daesolve.audit.equations import momenta_of, moving_of, reactions_of
+from daesolve.audit.equations import gradient_of, momenta_of, moving_of, reactions_of
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
 from daesolve.audit.passages import posed_events
 from daesolve.posing.contacts import PENDING
@@ -79,7 +79,8 @@ def check_jumps(certificate: Certificate, along: Expressions) -> list[Finding]:
     """Hold the jumps of a run against its events, and these against what was posed."""
     rounds = rounds_of(certificate.events)
     places = _places(certificate, rounds)
-    found = [_continuity(certificate, rounds, places), *_held(certificate, rounds, places)]
+    found = [*_start(certificate, rounds, places), _continuity(certificate, rounds, places)]
+    found += _held(certificate, rounds, places)
     if not rounds:
         return found
     values = _values_before(certificate, rounds, places)
@@ -118,6 +119,26 @@ def _values_before(
         else:
             found.append(None)
     return found
+
+
+def _start(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray) -> list[Finding]:
+    """Check that the run begins as it was asked to."""
+    states = names_of_states(certificate.system)
+    kept = {name: value for name, value in certificate.given.items() if name in states}
+    if not kept:
+        return []
+    columns = np.array([certificate.columns[name][:1] for name in kept])
+    begun, blurred = sides(columns)[1][:, 0], BLUR * unresolved(columns)[:, 0]
+    if np.any(places == -1):
+        first = rounds[int(np.argmax(places == -1))].before
+        begun, blurred = _vector(first, [*kept]), 0.0 * blurred
+    largest = np.array([certificate.scale(name, certificate.columns[name]) for name in kept])
+    size = largest + ROUNDING / BALANCED * np.max(largest, initial=0.0) + 1e-300
+    off = (np.abs(begun - _vector(kept, [*kept])) - blurred) / size
+    worst = int(np.argmax(off))
+    name, when = [*kept][worst], float(certificate.starts[0])
+    said = f"{name} begins at {begun[worst]:.6g}, not at {kept[name]:.6g}"
+    return [judged("start", "", max(float(off[worst]), 0.0), BALANCED, when, said)]
 
 
 # -- continuity ------------------------------------------------------------------------------------
@@ -345,8 +366,7 @@ def _impulses(
     impulses = {n: np.array([i.impulses[n] for _, i, _ in chosen]) for n in chosen[0][1].impulses}
     try:
         before = Expressions(_at(certificate, struck, held, impulses))
-        moving = moving_of(system)
-        pushes = before(ca.vertsplit(reactions_of(before, moving)))[..., 0]
+        pushes = before(ca.vertsplit(_pushes(before, known, impulses)))[..., 0]
         left = momenta_of(before)[..., 0]
         right = momenta_of(Expressions(_at(certificate, struck, held, impulses, after=True)))[
             ..., 0
@@ -368,6 +388,24 @@ def _impulses(
         if isinstance(goal, Goal) and hasattr(goal, "sticking") and goal.reaction_label in impulses:
             found.append(_pushing(goal.name, impulses[goal.reaction_label], struck))
     return found
+
+
+def _pushes(
+    along: Expressions, events: Mapping[str, Event], impulses: Mapping[str, np.ndarray]
+) -> ca.SX:
+    """Return the generalised impulses of reactions, and of constraints that a reset imposes."""
+    system = along.system
+    moving = moving_of(system)
+    total = reactions_of(along, moving)
+    resets = [event.then.reset for event in events.values()]
+    imposed = {goal for reset in resets if reset for goal in reset.impose if isinstance(goal, Goal)}
+    for goal in imposed.difference(system.goals):
+        if goal.reaction_label in impulses:
+            row = np.repeat(impulses[goal.reaction_label][:, None], NODES, axis=1)
+            along.know_reaction(goal, row)
+            q, v = system.coordinates.vector, system.v.vector
+            total += gradient_of(along, goal, q, v, moving) * goal.reaction
+    return total
 
 
 def _pushing(name: str, impulses: np.ndarray, struck: Sequence[Round]) -> Finding:

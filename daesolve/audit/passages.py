@@ -69,7 +69,7 @@ def _event(
         if not np.isfinite(guard).all():
             return unchecked("event", event.name, "its guard is not finite everywhere")
         own = times[[place in record.fired for record in records]] if len(times) else times
-        missing += _missing(certificate, guard, event.direction.value, own)
+        missing += passages_without(certificate, guard, event.direction.value, own)
     if missing:
         first = min(missing, key=lambda time: certificate.sign * time)
         count = (
@@ -88,7 +88,7 @@ def _event(
     return _fired(certificate, event, guards, records)
 
 
-def _missing(
+def passages_without(
     certificate: Certificate, guard: np.ndarray, direction: int, known: np.ndarray
 ) -> list[float]:
     """Return when a guard (n, NODES) passes zero in a direction without one of the known events."""

@@ -15,7 +15,7 @@ from daesolve.audit.certificate import PLACES
 from daesolve.integration.points import PassedError
 from daesolve.integration.run_state import RunState
 from daesolve.preparation.preparing import Prepared
-from daesolve.trajectory.findings import Audit, Finding, judged
+from daesolve.trajectory.findings import Audit, Finding, judged, unchecked
 from daesolve.trajectory.trajectory import Trajectory
 
 STEPS_AT_ONCE = 10_000
@@ -105,6 +105,8 @@ class Auditor:
         """Return the audit of the run."""
         found: list[Audit] = []
         samples = self.visit(run, lambda part: found.append(audit(part)), STEPS_AT_ONCE)
+        if not found:
+            found.append(Audit((unchecked("run", "", "it took no step"),)))
         return merged([*found, Audit(samples)])
 
     def certificate(self, run: Trajectory) -> Certificate:
@@ -121,7 +123,8 @@ class Auditor:
         scales: dict[str, float] = {}
         for stage in self.stages():
             ends = self._ends(stage) if stage.ends is None else stage.ends
-            passage = _Passage(self, run, steps_between(ends), take, defects, scales)
+            given = self.prepared.request.initial if stage.checkpoint is None else {}
+            passage = _Passage(self, run, steps_between(ends), take, given, defects, scales)
             state = self.again(stage, passage.times, partial(passage.gather, most=most))
             with suppress(PassedError):
                 passage.gather(state, 0)
@@ -147,10 +150,11 @@ class _Passage:
         run: Trajectory,
         steps: tuple[np.ndarray, np.ndarray],
         take: Callable[[Certificate], None],
+        given: Mapping[str, float],
         defects: list[tuple[float, str, float]],
         scales: dict[str, float],
     ) -> None:
-        self.scales = scales
+        self.given, self.scales = given, scales
         self.auditor, self.run, self.take, self.defects = auditor, run, take, defects
         self.starts, self.lengths = steps
         self.nodes = (self.starts[:, None] + self.lengths[:, None] * PLACES).ravel()
@@ -216,6 +220,7 @@ class _Passage:
             values={name: table[:, places[name]] for name in prepared.dynamics.discrete},
             events=self.run.events,
             accuracy=prepared.solver.step_tolerance,
+            given=self.given if steps.start == 0 else {},
             scales=self.scales,
             driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
         )

@@ -1,0 +1,219 @@
+"""Right motions of many kinds, each solved once."""
+
+from functools import cache
+
+import casadi as ca
+
+import daesolve as ds
+
+from ..systems import pendulum as rod_pendulum
+
+
+def certified(run):
+    return run.auditor.certificate(run)
+
+
+@cache
+def swinging():
+    return ds.solve(rod_pendulum(), 3.0, {"x": 0.6})
+
+
+def clock():
+    q, count = ds.coordinates(x="m"), ds.discrete(ticks=0.0, push=1.0)
+    then = ds.Reset({"ticks": count.ticks + 1, "push": -count.push})
+    tick = ds.Event("tick", ca.sin(4.0 * ds.time), ds.RISING, then)
+    force = {"x": count.push}
+    kinetic = q.dot.x**2 / 2
+    return ds.MechanicalSystem(q, kinetic=kinetic, force=force, discrete=count, events=[tick])
+
+
+@cache
+def ticking():
+    return ds.solve(clock(), 9.0, {"x": 0.0}, start_time=-0.1)
+
+
+@cache
+def bouncing():
+    q = ds.coordinates(x="m", y="m")
+    floor = ds.Contact("floor", q.y, restitution=0.6, closed=False)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=9.81 * q.y, goals=[floor])
+    return ds.solve(system, 3.0, {"y": 1.0, "x_dot": 1.0})
+
+
+@cache
+def skidding():
+    """A body that bounces on a rough floor and a smooth wall."""
+    q = ds.coordinates(x="m", y="m")
+    floor = ds.Contact("floor", q.y, slip=q.dot.x, friction=0.2, restitution=0.5, closed=False)
+    wall = ds.Contact("wall", 1 - q.x, restitution=0.5, closed=False)
+    kinetic = (3.0 * q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=9.81 * q.y, goals=[floor, wall])
+    return ds.solve(system, 0.8, {"y": 1.0, "x_dot": 2.0})
+
+
+@cache
+def sliding():
+    q = ds.coordinates(x="m", y="m")
+    floor = ds.Contact("floor", q.y, slip=q.dot.x, friction=0.3)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    push = {"x": 2.0 * ca.sin(3.0 * ds.time)}
+    system = ds.MechanicalSystem(
+        q, kinetic=kinetic, potential=9.81 * q.y, goals=[floor], force=push
+    )
+    return ds.solve(system, 1.0, {"y": 0.0, "x_dot": 1.5})
+
+
+@cache
+def pushed():
+    q, u = ds.coordinates(x="m"), ds.inputs(push="N")
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2, force={"x": u.push}, inputs=u)
+    push = ds.table("push", [0.0, 1.0, 2.0, 3.0], [0.0, 2.0, -1.0, 1.0])
+    return ds.solve(system, 3.0, {"x": 0.0}, inputs={"push": push})
+
+
+@cache
+def turning():
+    """A heavy top in body rates: Hamel's equations."""
+    q = ds.coordinates(psi=ds.ANGLE, theta=ds.ANGLE, phi=ds.ANGLE)
+    w = ds.velocities(w1="rad/s", w2="rad/s", w3="rad/s")
+    sine, cosine = ca.sin(q.phi), ca.cos(q.phi)
+    kinematics = ca.vertcat(
+        (w.w1 * sine + w.w2 * cosine) / ca.sin(q.theta),
+        w.w1 * cosine - w.w2 * sine,
+        w.w3 - (w.w1 * sine + w.w2 * cosine) / ca.tan(q.theta),
+    )
+    kinetic = (2.0 * w.w1**2 + 1.5 * w.w2**2 + w.w3**2) / 2
+    system = ds.MechanicalSystem(
+        q, kinetic=kinetic, potential=4.0 * ca.cos(q.theta), velocities=w, kinematics=kinematics
+    )
+    return ds.solve(system, 2.0, {"theta": 0.7, "w3": 6.0, "w1": 0.2})
+
+
+@cache
+def backwards():
+    q = ds.coordinates(x="m")
+    events = [ds.Event("up", q.x, ds.RISING), ds.Event("down", q.x, ds.FALLING)]
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, events=events)
+    return ds.solve(system, -10.0, {"x": 1.0})
+
+
+@cache
+def late():
+    """A rolling disc whose short steps are few ticks of the clock, by a coarse solver."""
+    q = ds.coordinates(x="m", turn="rad")
+    rolling = ds.Nonholonomic("rolling", q.dot.x - q.dot.turn)
+    kinetic = (3.0 * q.dot.x**2 + q.dot.turn**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=2.0 * q.x, goals=[rolling])
+    start = {"x": 1.0, "turn": 0.0, "x_dot": 0.0}
+    return ds.solve(system, 1e6 + 1.0, start, start_time=1e6, solver=ds.Lsoda())
+
+
+@cache
+def through_zero():
+    """A point that is driven, so that every term of its constraint passes through zero."""
+    q = ds.coordinates(x="m", y="m")
+    driven = ds.Holonomic("driven", q.y - 0.5 * ca.sin(4.0 * ds.time))
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=10.0 * q.y, goals=[driven])
+    return ds.solve(system, 1.07, {"x": 1.0, "x_dot": 0.0}, solver=ds.Cvodes())
+
+
+@cache
+def at_zero():
+    """A cart that leans on a wall at zero, so that its gap has no term but rounding."""
+    q = ds.coordinates(x="m", phi="rad")
+    wall = ds.Contact("wall", q.x)
+    speeds = q.dot.x + ca.cos(q.phi) * q.dot.phi, ca.sin(q.phi) * q.dot.phi
+    kinetic = (q.dot.x**2 + speeds[0] ** 2 + speeds[1] ** 2) / 2
+    potential = 10.0 * (q.x + 0.4) ** 2 - 9.0 * ca.cos(q.phi)
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=potential, goals=[wall])
+    return ds.solve(system, 1.0, {"phi": 2.0}, guess={"x": 0.0})
+
+
+@cache
+def long_steps():
+    """A free point, which one step of Taylor's method carries through many ticks of a clock."""
+    q = ds.coordinates(x="m")
+    tick = ds.Event("tick", ca.sin(10 * ca.pi * ds.time), ds.RISING)
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2, events=[tick])
+    return ds.solve(system, 1.0, {"x": 0.0, "x_dot": -1.0})
+
+
+@cache
+def kicked():
+    """An oscillator that gets a kick and a count where it rises through zero."""
+    q, count = ds.coordinates(x="m"), ds.discrete(kicks=0.0)
+    kick = ds.Reset({"x_dot": q.dot.x + 0.3, "kicks": count.kicks + 1})
+    events = [ds.Event("kick", q.x, ds.RISING, kick), ds.Event("top", q.dot.x, ds.FALLING)]
+    system = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, discrete=count, events=events
+    )
+    return ds.solve(system, 20.0, {"x": 1.0})
+
+
+@cache
+def struck():
+    """A pendulum whose bob strikes a wall: a constraint that is imposed at an instant."""
+    q = ds.coordinates(x="m", y="m")
+    rod = ds.Holonomic("rod", q.x**2 + q.y**2 - 1.0)
+    strike = ds.Reset(impose=[ds.Holonomic("wall", q.x + 0.3)], restitution=0.8)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=kinetic,
+        potential=9.81 * q.y,
+        goals=[rod],
+        events=[ds.Event("strike", q.x + 0.3, ds.FALLING, strike)],
+    )
+    return ds.solve(system, 2.0, {"x": 0.6}, guess={"y": -0.8})
+
+
+@cache
+def gliding():
+    """A sleigh whose blade does not slip sideways, and the work of its drag."""
+    q = ds.coordinates(x="m", y="m", phi=ds.ANGLE)
+    blade = ds.Nonholonomic("blade", ca.cos(q.phi) * q.dot.y - ca.sin(q.phi) * q.dot.x)
+    kinetic = (2.0 * (q.dot.x**2 + q.dot.y**2) + 0.5 * q.dot.phi**2) / 2
+    work = ds.states(work="J")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=kinetic,
+        force={"x": -0.1 * q.dot.x, "y": -0.1 * q.dot.y},
+        goals=[blade],
+        quadratures=work,
+        integrands={"work": -0.1 * (q.dot.x**2 + q.dot.y**2)},
+    )
+    return ds.solve(system, 2.0, {"x_dot": 1.0, "phi_dot": 2.0})
+
+
+@cache
+def sampled():
+    """A cart that a controller holds by its samples."""
+    q, u = ds.coordinates(x="m"), ds.inputs(push="N")
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": u.push}, inputs=u)
+    law = ds.sampled("controller", 0.1, -4.0 * q.x - 2.0 * q.dot.x)
+    return ds.solve(system, 3.0, {"x": 1.0}, inputs={"push": law})
+
+
+@cache
+def spinning():
+    """A body by Newton and Euler's equations, with gyroscopic moments."""
+    q = ds.coordinates(a="rad", b="rad", c="rad")
+    w = ds.velocities(w1="rad/s", w2="rad/s", w3="rad/s")
+    moments = ca.DM([1.0, 2.0, 3.0])
+    turning_rate = w.vector
+    system = ds.MechanicalSystem(
+        q,
+        mass_matrix=ca.diag(ca.SX(moments)),
+        gyroscopic=-ca.cross(turning_rate, ca.SX(moments) * turning_rate),
+        velocities=w,
+        kinematics=turning_rate,
+    )
+    return ds.solve(system, 3.0, {"w1": 0.01, "w2": 2.0})
+
+
+RIGHT = [
+    *(swinging, ticking, bouncing, skidding, sliding, pushed, turning, backwards, late),
+    *(through_zero, at_zero, long_steps, kicked, struck, gliding, sampled, spinning),
+]
