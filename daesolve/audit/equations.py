@@ -160,12 +160,12 @@ def _momenta(certificate: Certificate, along: Expressions) -> Balance | None:
     named = (system.coordinates if system.velocities is None else system.velocities).names
     force = along.written(_column(system.force, named))
     potential = along.written(ca.SX(system.potential))
-    force = force - moving.T @ ca.gradient(potential, q) + reactions_of(along, moving)
+    force = force - moving.T @ along.gradient(potential) + reactions_of(along, moving)
     if system.mass_matrix is not None:
         force += along.written(_column(system.gyroscopic, named))
         return _newton(certificate, along, force)
     kinetic = along.written(ca.SX(system.kinetic))
-    momentum, gradient = ca.gradient(kinetic, v), moving.T @ ca.gradient(kinetic, q)
+    momentum, gradient = ca.gradient(kinetic, v), moving.T @ along.gradient(kinetic)
     loads = along(ca.vertsplit(gradient + force))
     sizes = along(size_of(part) for part in ca.vertsplit(gradient + force))
     if system.kinematics is not None:
@@ -235,15 +235,15 @@ def _newton(certificate: Certificate, along: Expressions, force: ca.SX) -> Balan
 def reactions_of(along: Expressions, moving: ca.SX) -> ca.SX:
     """Return the generalised forces of ideal reactions, and of friction in contacts."""
     system = along.system
-    q, v = system.coordinates.vector, system.v.vector
+    v = system.v.vector
     total = ca.SX.zeros(v.numel())
     sticking = {id(goal) for one in system.goals for goal in getattr(one, "sticking", ())}
     for goal in system.goals:
         if not isinstance(goal, Goal) or not goal.ideal or id(goal) in sticking:
             continue
-        total += gradient_of(along, goal, q, v, moving) * goal.reaction
+        total += gradient_of(along, goal, v, moving) * goal.reaction
         for slip, force in friction_of(goal):
-            total += gradient_of(along, slip, q, v, moving) * force
+            total += gradient_of(along, slip, v, moving) * force
     return total
 
 
@@ -253,9 +253,9 @@ def friction_of(goal: Any) -> list[tuple[Goal, ca.SX]]:
     return [(slip, goal.traction[k]) for k, slip in enumerate(slips)]
 
 
-def gradient_of(along: Expressions, goal: Goal, q: ca.SX, v: ca.SX, moving: ca.SX) -> ca.SX:
+def gradient_of(along: Expressions, goal: Goal, v: ca.SX, moving: ca.SX) -> ca.SX:
     """Return the direction of a goal's reaction among the velocities, a column."""
     residual = along.written(ca.SX(goal.residual))
     if isinstance(goal, Nonholonomic) or ca.depends_on(residual, v):
         return ca.gradient(residual, v)
-    return moving.T @ ca.gradient(residual, q)
+    return moving.T @ along.gradient(residual)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from daesolve.audit.certificate import NODES, Certificate
-from daesolve.posing.goals import Goal
+from daesolve.posing.goals import Goal, Implicit
 from daesolve.posing.inputs import Lookup
 from daesolve.posing.symbols import time
 
@@ -117,6 +118,24 @@ class Expressions:
         with np.errstate(all="ignore"):
             values = np.array(function(given), dtype=float)
         return values.reshape(-1, *self.certificate.times.shape)
+
+    def gradient(self, expression: ca.SX) -> ca.SX:
+        """Return the slopes by positions, which massless unknowns follow, as a column."""
+        system = self.system
+        total = ca.gradient(expression, system.coordinates.vector)
+        unknowns = system.implicit.vector
+        if unknowns.numel() and ca.depends_on(expression, unknowns):
+            total += self._following.T @ ca.gradient(expression, unknowns)
+        return total
+
+    @cached_property
+    def _following(self) -> ca.SX:
+        """How massless unknowns change with positions, by the equations that define them."""
+        system = self.system
+        rows = [ca.SX(goal.residual) for goal in system.goals if isinstance(goal, Implicit)]
+        equations = self.written(ca.vertcat(*rows))
+        by_unknowns = ca.jacobian(equations, system.implicit.vector)
+        return -ca.solve(by_unknowns, ca.jacobian(equations, system.coordinates.vector))
 
     def written(self, column: ca.SX) -> ca.SX:
         """Write auxiliaries by their meaning, and rates by quasi-velocities."""

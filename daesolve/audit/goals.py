@@ -172,7 +172,7 @@ def _largest_force(certificate: Certificate, along: Expressions) -> float:
     named = (system.coordinates if system.velocities is None else system.velocities).names
     forces = [*by_name(system.force, named)]
     potential = along.written(ca.SX(system.potential))
-    forces += ca.vertsplit(ca.gradient(potential, system.coordinates.vector))
+    forces += ca.vertsplit(along.gradient(potential))
     acting = np.abs(np.nan_to_num(along(map(ca.fabs, forces))))
     if system.kinetic is None:
         return float(np.max(acting, initial=0.0))

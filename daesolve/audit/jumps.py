@@ -18,7 +18,6 @@ from daesolve.audit.certificate import NODES, Certificate, sides, unresolved
 from daesolve.audit.equations import gradient_of, momenta_of, moving_of, reactions_of
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
 from daesolve.audit.passages import posed_events
-from daesolve.posing.contacts import PENDING
 from daesolve.posing.events import Event
 from daesolve.posing.goals import Goal, Invariant
 from daesolve.trajectory.findings import Finding, judged, unchecked
@@ -37,6 +36,8 @@ BLUR = 10.0
 """How many times farther the polynomial of a step may be off at its ends than within it."""
 SAME = 1e-12
 """What part of a time two events of one instant may be apart."""
+FAINT = 1e-4
+"""The part of the usual momentum from which impulses are held against momenta."""
 EXACT = 1e-9
 """The relative difference between what a reset says and does that counts as none."""
 
@@ -356,8 +357,6 @@ def _impulses(
         and one.impact.impulses
         and value is not None
         and not any(map(assigns, one.records))
-        # The last impact before a rest stands for all that follow it.
-        and not one.after.get(PENDING)
     ]
     if not chosen or not hasattr(system, "coordinates") or getattr(system, "pairs", ()):
         return []
@@ -377,6 +376,9 @@ def _impulses(
     size = np.abs(right) + np.abs(left) + np.abs(pushes)
     size += 1e-2 * np.max(size, axis=0, initial=0.0) + 1e-300
     relative = off / size
+    # Impacts that are lower than a closed gap are left out, and their impulses with them.
+    usual = certificate.scale("momenta at impacts", np.abs(right) + np.abs(left))
+    relative = np.where(np.max(size, axis=0) > FAINT * usual, relative, 0.0)
     row, place = np.unravel_index(int(np.argmax(relative)), relative.shape)
     worst, when = float(relative[row, place]), struck[int(place)].time
     said = (
@@ -403,8 +405,7 @@ def _pushes(
         if goal.reaction_label in impulses:
             row = np.repeat(impulses[goal.reaction_label][:, None], NODES, axis=1)
             along.know_reaction(goal, row)
-            q, v = system.coordinates.vector, system.v.vector
-            total += gradient_of(along, goal, q, v, moving) * goal.reaction
+            total += gradient_of(along, goal, system.v.vector, moving) * goal.reaction
     return total
 
 
@@ -412,6 +413,6 @@ def _pushing(name: str, impulses: np.ndarray, struck: Sequence[Round]) -> Findin
     """Check that a contact pushes in every impact."""
     largest = float(np.max(np.abs(impulses), initial=0.0)) + 1e-300
     place = int(np.argmin(impulses))
-    defect, when = max(-float(impulses[place]) / largest, 0.0), struck[place].time
+    defect, when = max(0.0, -float(impulses[place]) / largest), struck[place].time
     said = f"it pulls in the impact at t = {when:.6g} s, by {defect:.1g} of its largest impulse"
     return judged("impulses", f"{name} never pulls", defect, EXACT, when, said)

@@ -342,7 +342,7 @@ class ContactChanges:
         ties = parts["ties"][:, pushes]
         tied = np.hstack([-ties, np.zeros_like(ties)])
         try:
-            found = answered(dynamics, p, parts, own.tolist(), pushed, tied)
+            found, _ = answered(dynamics, p, parts, own.tolist(), pushed, tied)
         except np.linalg.LinAlgError:
             raise self._undetermined(time, among) from None
         bias, free = parts["bias"][own].ravel(), found[:, -1]

@@ -16,7 +16,7 @@ def answered(
     left_out: Collection[int],
     pushes: np.ndarray,
     tied: np.ndarray,
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the accelerations that pushes give, and in the last column those without any.
 
     Parameters
@@ -32,6 +32,8 @@ def answered(
     -------
     numpy.ndarray
         (nv, k + 1)
+    numpy.ndarray
+        (reactions, k + 1) the reactions of the constraints that are kept, zero for all others.
 
     Raises
     ------
@@ -53,4 +55,7 @@ def answered(
     right[rows:, :-1] = tied
     free = [parts["force"], -parts["bias"][kept], -parts["offsets"]]
     right[:, -1] = np.concatenate(free).ravel()
-    return np.linalg.solve(matrix, right)[:count]
+    found = np.linalg.solve(matrix, right)
+    reactions = np.zeros((dynamics.reactions.numel(), right.shape[1]))
+    reactions[columns] = found[count:]
+    return found[:count], reactions

@@ -176,7 +176,7 @@ class Impacts:
     ) -> Impact:
         """Return an impact from the states before and after, and the energy without a work."""
         labels = self.dynamics.labels.reactions
-        named = dict.fromkeys(labels, 0.0)
+        named = dict(zip(labels, (instant.kept @ impulses).tolist(), strict=True))
         count = len(instant.which)
         for k, contact in enumerate(map(int, instant.which)):
             normal, tangents = self._numbers.reactions[contact]

@@ -34,6 +34,8 @@ class Instant:
         (k, nv) the gradients of their speeds by the velocities.
     thrown
         (nv, k) the velocities that unit impulses along gaps and slips give.
+    kept
+        (reactions, k) the impulses of all other constraints that come with them.
     size
         (k,) the sizes of the terms of `free`.
     accelerations
@@ -46,6 +48,7 @@ class Instant:
     free: np.ndarray
     rows: np.ndarray
     thrown: np.ndarray
+    kept: np.ndarray
     size: np.ndarray
     accelerations: np.ndarray
 
@@ -225,7 +228,7 @@ class ContactNumbers:
         own = {*self._gaps, *(row for rows in self._slips for row in rows)}
         tied = np.zeros((len(parts["ties"]), len(jacobian)))
         try:
-            found = answered(self.dynamics, p, parts, own, jacobian.T, tied)
+            found, kept = answered(self.dynamics, p, parts, own, jacobian.T, tied)
         except np.linalg.LinAlgError:
             raise ResetError(
                 f"at t = {time:.10g} s the constraints other than the contacts depend on each other"
@@ -245,7 +248,8 @@ class ContactNumbers:
             raise ResetError(f"at t = {time:.10g} s: {error}") from error
         size = np.abs(jacobian) @ np.abs(free) + np.abs(bias.ravel())
         rates_free = jacobian @ free + bias.ravel()
-        return Instant(time, which, contacts, rates_free, jacobian, thrown, size, free)
+        kept = kept[:, :-1]
+        return Instant(time, which, contacts, rates_free, jacobian, thrown, kept, size, free)
 
     def _rows(self, table: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return the rows of gaps and slips of some contacts; a smooth one has none of slip."""

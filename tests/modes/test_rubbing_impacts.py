@@ -42,3 +42,20 @@ def test_what_hardly_closes_is_thrown_by_what_others_push(slow, friction):
 def test_by_newton_it_goes_as_slowly_as_it_came(slow):
     found = ends_after(slow, "newton", 0.0)
     assert found == pytest.approx((0.0, 0.2), abs=1e-12 + 20.0 * slow)
+
+
+def test_an_impact_reports_the_impulses_of_constraints_that_are_kept():
+    q = ds.coordinates(x="m", y="m")
+    rod = ds.Holonomic("rod", q.x**2 + (q.y - 1.0) ** 2 - 1.0)
+    floor = ds.Contact(
+        "floor", q.y - 0.3, slip=q.dot.x, friction=0.2, restitution=0.5, closed=False
+    )
+    kinetic = 2.0 * (q.dot.x**2 + q.dot.y**2) / 2
+    bob = ds.MechanicalSystem(q, kinetic=kinetic, potential=19.62 * q.y, goals=[rod, floor])
+    hit = ds.solve(bob, 0.5, {"x": 0.95}, guess={"y": 0.7}).events[0]
+    impulses, there = hit.impact.impulses, hit.detail
+    along = 2.0 * there["x"] * impulses["rod"] + impulses["floor_stuck"]
+    up = 2.0 * (there["y"] - 1.0) * impulses["rod"] + impulses["floor"]
+    gained = {name: 2.0 * (hit.after[name] - there[name]) for name in ("x_dot", "y_dot")}
+    assert impulses["rod"] > 1.0
+    assert gained == pytest.approx({"x_dot": along, "y_dot": up}, rel=1e-13)
