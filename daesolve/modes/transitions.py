@@ -249,11 +249,16 @@ class Transitions:
     def at_once(
         self, time: float, x: np.ndarray, p: np.ndarray, found: Collection[int], accuracy: float
     ) -> list[int]:
-        """Return the guards that pass with those found; see `daesolve.modes.guard_slopes`."""
+        """Return the guards that pass with those found; see `daesolve.modes.guard_slopes`.
+
+        What ends a run wherever it is past is not past yet, and the run may end before it is.
+        """
         if not self.tracks or not found:
             return []
         self.book.arrive(time, x, p)
-        return at_once(self.book, self.problem, (time, x, p), found, accuracy)
+        passing = at_once(self.book, self.problem, (time, x, p), found, accuracy)
+        bars = self.stops & self._traits.whenever & ~self.switches
+        return [guard for guard in passing if not bars[guard]]
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are well past zero: no solver found where they passed."""

@@ -27,9 +27,11 @@ from daesolve.posing.symbols import Parameters, time
 Kind = Literal["steps", "linear", "cubic", "periodic cubic"]
 Outside = Literal["hold", "refuse"]
 DEGREES: dict[str, int] = {"steps": 0, "linear": 1, "cubic": 3, "periodic cubic": 3}
+BEYOND = 1e-11
+"""How far beyond an end a table that refuses still holds, as a fraction of its width: ten times
+what counts as zero of a guard, so that a run may end on the last node."""
 ROUNDING = 1e-12
-"""How far beyond an end an argument still counts as at the end, as a fraction of the table's
-width."""
+"""The least difference of neighbouring values or slopes, as a fraction of the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,8 +283,10 @@ class Use:
         spans: list[str] = []
         for axis, argument in zip(self.table.axes, self.arguments, strict=True):
             first, last = float(axis.nodes[0]), float(axis.nodes[-1])
-            slack = ROUNDING * axis.width
-            guards += [argument - (last + slack), (first - slack) - argument]
+            width = axis.width
+            slack = max(BEYOND * width, 16.0 * axis.rounding)
+            # In widths, so that no axis sets what counts as zero of another.
+            guards += [(argument - (last + slack)) / width, ((first - slack) - argument) / width]
             spans.append(f"{first:g} to {last:g}")
         why = (
             f"the table {self.table.name!r} has no value here: its nodes go from "

@@ -206,13 +206,23 @@ def test_a_column_that_a_file_lacks_is_named(tmp_path):
         ds.table("pull", (path, "t"), (path, "force"))
 
 
-def test_a_table_that_refuses_ends_the_run_at_its_last_node_and_no_earlier():
-    cart, _ = pushed(ds.table("pull", [0.0, 1.0, 2.0], [1, 2, 3], outside="refuse")(ds.time))
-    assert ds.solve(cart, 2.0).outcome is ds.Outcome.COMPLETED
-    run = ds.solve(cart, 5.0)
+@pytest.mark.parametrize("first", [-8.0, 0.0, 1e6])
+def test_a_table_that_refuses_ends_the_run_at_its_last_node_and_no_earlier(first):
+    q, ticks = ds.coordinates(x="m"), ds.discrete(count=0.0)
+    pull = ds.table("pull", [first, first + 1.0, first + 3.0], [1, 2, 3], outside="refuse")
+    last = ds.Event(
+        "last", ds.time - (first + 3.0), ds.RISING, ds.Reset({"count": ticks.count + 1})
+    )
+    cart = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, force={"x": pull(ds.time)}, discrete=ticks, events=[last]
+    )
+    run = ds.solve(cart, first + 3.0, start_time=first)
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert [event.name for event in run.events] == ["last"]
+    run = ds.solve(cart, first + 5.0, start_time=first)
     assert run.outcome is ds.Outcome.DEGENERATE
-    assert abs(run.end_time - 2.0) < 1e-9
-    assert "the table 'pull' has no value here: its nodes go from 0 to 2" in run.message
+    assert abs(run.end_time - first - 3.0) < 1e-7
+    assert "the table 'pull' has no value here: its nodes go from" in run.message
 
 
 def test_a_start_before_the_first_node_of_a_table_that_refuses_is_refused():
