@@ -37,7 +37,7 @@ def as_scalar(owner: str, value: Expression, *, finite: bool = True) -> ca.SX:
         raise PosingError(f"{owner} must be a scalar expression, not one of {expression.shape}")
     if finite and expression.is_constant() and not math.isfinite(float(expression)):
         raise no_number(owner, float(expression))
-    return expression
+    return without_calls(owner, expression)
 
 
 def no_number(owner: str, constant: float) -> PosingError:
@@ -48,8 +48,35 @@ def no_number(owner: str, constant: float) -> PosingError:
     )
 
 
+def without_calls(owner: str, expression: ca.SX) -> ca.SX:
+    """Return an expression, or refuse it if it calls a function instead of containing operations.
+
+    Parameters
+    ----------
+    owner
+        The owner of the expression, for the message.
+    expression
+        Of any shape.
+
+    Raises
+    ------
+    PosingError
+        It calls an interpolant, a callback, an external function, a root finder, an integrator.
+    """
+    if expression.is_constant() or expression.is_symbolic():
+        return expression
+    called = ca.Function("walk", [], [expression], {"allow_free": True}).find_functions(0)
+    if called:
+        raise PosingError(
+            f"{owner} calls the CasADi function {called[0].name()!r}, which is no expression: "
+            "write what it computes with CasADi's operations; for measured or tabulated values use "
+            "ds.table, whose nodes a run meets exactly"
+        )
+    return expression
+
+
 def check_constants(expressions: Iterable[tuple[str, ca.SX]]) -> None:
-    """Refuse expressions that contain a constant that is not a finite number.
+    """Refuse expressions that call functions, or contain a constant that is not a finite number.
 
     Parameters
     ----------
@@ -59,9 +86,12 @@ def check_constants(expressions: Iterable[tuple[str, ca.SX]]) -> None:
     Raises
     ------
     PosingError
-        One of Python's functions has turned a symbol into NaN, or a constant is infinite.
+        One of Python's functions has turned a symbol into NaN, or a constant is infinite, or an
+        expression calls a function.
     """
     found = [(owner, ca.vec(ca.SX(expression))) for owner, expression in expressions]
+    for owner, expression in found:
+        without_calls(owner, expression)
     if _irregular(ca.vertcat(*(expression for _, expression in found))) is None:
         return
     for owner, expression in found:

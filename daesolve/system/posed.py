@@ -22,6 +22,7 @@ from daesolve.posing.goals import (
     Nonholonomic,
     as_scalar,
     expression_of,
+    without_calls,
 )
 from daesolve.posing.guides import Guides, Rubbing
 from daesolve.posing.inputs import NO_INPUTS, Drive, Inputs
@@ -160,9 +161,10 @@ class PosedMechanics(Piecewise):
         for what, energy in (("kinetic", self.kinetic), ("potential", self.potential)):
             yield what, as_scalar(f"the {what} energy", 0.0 if energy is None else energy), None
         if self.mass_matrix is not None:
-            yield "mass_matrix", ca.SX(self.mass_matrix), None
+            mass = without_calls("the mass matrix", ca.SX(self.mass_matrix))
+            yield "mass_matrix", mass, None
         if self.kinematics is not None:
-            yield "kinematics", ca.SX(self.kinematics), None
+            yield "kinematics", without_calls("kinematics", ca.SX(self.kinematics)), None
         named = (self.coordinates if self.velocities is None else self.velocities).names
         yield from _entries("force_", named, self.applied_force)
         inertial = self.force_column("the gyroscopic force", self.gyroscopic)
@@ -312,7 +314,7 @@ def column(owner: str, given: Forces, names: tuple[str, ...], kind: str) -> ca.S
         entries = ca.SX(len(names), 1)
     if entries.shape != (len(names), 1):
         raise PosingError(f"{owner} must have {len(names)} entries, not {entries.shape}")
-    return entries
+    return without_calls(owner, entries)
 
 
 def is_empty(given: Forces) -> bool:

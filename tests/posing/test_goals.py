@@ -29,6 +29,35 @@ def test_a_residual_that_is_no_scalar_expression_is_refused_by_name(make, wrong)
         make(wrong)
 
 
+X = ds.coordinates(x="m")
+CALLS = {
+    "interpolant": ca.interpolant("called", "linear", [[0.0, 1.0, 2.0]], [0.0, 1.0, 4.0]),
+    "root": ca.rootfinder("called", "newton", {"x": (z := ca.SX.sym("z")), "g": z - X.x, "p": X.x}),
+    "kept": ca.Function("called", [z], [ca.sin(z)], {"never_inline": True}),
+}
+POSED = {
+    "the potential": lambda called: {"potential": called},
+    "the force on 'x'": lambda called: {"force": {"x": called}},
+    "the force": lambda called: {"force": ca.vertcat(called)},
+    "the mass matrix": lambda called: {"kinetic": None, "mass_matrix": 2 + called},
+    "goal 'mine'": lambda called: {"goals": [ds.Holonomic("mine", called)]},
+    "the guard of 'mine'": lambda called: {"events": [ds.Event("mine", [X.x, called])]},
+    "output 'mine'": lambda called: {"outputs": {"mine": called}},
+}
+
+
+@pytest.mark.parametrize("owner", POSED)
+@pytest.mark.parametrize("kind", CALLS)
+def test_a_call_that_is_no_expression_is_refused_by_the_name_of_its_owner(owner, kind):
+    called = CALLS[kind](0, X.x) if kind == "root" else CALLS[kind](X.x)
+
+    def pose():
+        return ds.MechanicalSystem(X, **{"kinetic": X.dot.x**2 / 2, **POSED[owner](called)})
+
+    with pytest.raises(PosingError, match=f"^{owner} calls the CasADi function 'called'.*ds.table"):
+        pose()
+
+
 def test_a_number_is_an_expression():
     assert float(ds.Holonomic("flat", 0.5).residual) == 0.5
 
