@@ -158,7 +158,9 @@ class ExportableCase:
         known = system.dynamics.ranges
         values = {name: value for name, value in case.values.items() if name in known}
         values |= {n: float(v) for n, v in case._inputs().items() if is_number(v)}
-        values |= self._mode()
+        # Without switches the state decides which branch applies.
+        switches = system.dynamics.switches
+        values |= {n: value for n, value in self._mode().items() if n not in switches}
         further = {
             "start": dict(zip(labels.states, state.tolist(), strict=True)),
             "values": values,

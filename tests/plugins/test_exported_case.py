@@ -1,5 +1,6 @@
 """Cases export their system with their own values, start and inputs."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -61,3 +62,18 @@ def test_values_are_those_of_the_mode_in_which_the_case_starts(tmp_path):
     found = module.named("rhs", module.rhs(0.0, {}))
     assert found["engine_dot'"] == pytest.approx(moved / 1e-5, rel=1e-5)
     assert found["load_dot'"] == pytest.approx(found["engine_dot'"], rel=1e-14)
+
+
+def test_a_case_with_piecewise_forces_is_written_in_branches_that_the_state_decides(tmp_path):
+    """The switches of a run are none of the module's values."""
+    q = ds.coordinates(x="m")
+    pull = -ca.if_else(q.x > 0.2, 100 * (q.x - 0.2), 0) - ca.fabs(q.dot.x) * q.dot.x
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": pull})
+    problem = ds.Problem(
+        "stop", title="Stop", models={"free": lambda: system}, cases=[ds.Case("start", until=1.0)]
+    )
+    module = loaded(problem.case().to_python(tmp_path / "stop.py"))
+    assert not module.VALUES
+    for x, speed in ((0.1, 2.0), (0.3, 2.0), (0.3, -2.0)):
+        force = -100 * max(x - 0.2, 0.0) - abs(speed) * speed
+        assert module.rhs(0.0, [x, speed]) == pytest.approx([speed, force], rel=1e-14)
