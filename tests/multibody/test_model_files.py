@@ -13,7 +13,7 @@ from daesolve.errors import UnknownNameError, UnsupportedError
 mujoco = pytest.importorskip("mujoco")
 
 from .model_rates import Beside, written  # noqa: E402
-from .model_texts import CHAINS, DRIVEN, TREES  # noqa: E402
+from .model_texts import CHAINS, DRIVEN, TREES, URDF  # noqa: E402
 
 AGREE = 1e-10
 """Of the largest acceleration: twelve digits less those that the conditioning of a chain takes."""
@@ -98,6 +98,39 @@ def test_dry_friction_of_a_joint_sticks_and_slides_as_it_must(tmp_path: Path) ->
     stop = next(event for event in run.events if event.name == "pin_rub_sticks")
     assert stop.time == pytest.approx(full[0, 0] / 2.0, rel=1e-12)
     assert run["pin_rate"][-1] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_what_a_parser_of_urdf_passes_over_is_named(tmp_path: Path) -> None:
+    more = (
+        '<loop_joint name="loop" type="continuous"><link1 link="jib"/></loop_joint>'
+        '<transmission name="gears"><type>simple</type></transmission><gazebo/>'
+        '<gazebo reference="jib"><mu1>0.2</mu1></gazebo>'
+    )
+    text = URDF.replace("</robot>", more + "</robot>")
+    text = text.replace(
+        'friction="0"/>', 'friction="0" spring_stiffness="2"/><mimic joint="luff"/>'
+    )
+    text = text.replace('<mass value="1"/>', '<mass value="1"/><density>7800</density>')
+    text = text.replace('lower="0" upper="0.6"', 'upper="0.6"')
+    path = tmp_path / "crane.urdf"
+    path.write_text(text)
+    left_out = ds.multibody.read(path).left_out
+    assert {entry.kind: entry.names for entry in left_out} == {
+        "limits of joints": ("luff", "out"),
+        "limits of forces at joints": ("luff", "out"),
+        "limits of velocities at joints": ("luff", "out"),
+        "loop joints": ("loop",),
+        "joints that mimic others": ("slew",),
+        "elements that MuJoCo does not read": (
+            "density of jib",
+            "transmission gears",
+            "gazebo",
+            "dynamics spring_stiffness of slew",
+        ),
+    }
+    assert "left out of the file: loop joints (loop); the loops that they close are open" in map(
+        str, left_out
+    )
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from daesolve.errors import UnsupportedError
 from daesolve.multibody.model_files.model import FileJoint, FileModel
+from daesolve.multibody.model_files.urdf import OTHERS
 
 MOST_NAMES = 6
 """Names of one kind that a sentence lists."""
@@ -19,6 +20,9 @@ EFFECTS = {
     "ranges of controls": "inputs act unlimited",
     "ranges of forces": "forces are as large as the inputs demand",
     "limits of forces at joints": "forces are as large as the inputs demand",
+    "limits of velocities at joints": "joints move faster",
+    "loop joints": "the loops that they close are open",
+    "joints that mimic others": "they move on their own",
     "equalities of tendons and flexes": "they do not hold",
     "equalities within one body": "they always hold",
     "inactive equalities": "they do not hold",
@@ -29,6 +33,7 @@ EFFECTS = {
     "skins": "they are not drawn",
     "height fields": "they are not drawn",
     "pairs of geoms": "they do not touch",
+    OTHERS: "they have no effect",
 }
 """The effect of leaving something out, by kind."""
 
@@ -105,6 +110,8 @@ def add_what_is_not_read(model: FileModel, left: Left) -> None:
         found = [name or f"number {n}" for n, (name, there) in enumerate(entries) if there]
         if found:
             left.add(kind, *found)
+    for kind, names in model.unread.items():
+        left.add(kind, *names)
     _add_contacts(model, left)
     if model.density or model.viscosity:
         left.add("the fluid")

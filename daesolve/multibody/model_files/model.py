@@ -252,6 +252,8 @@ class FileModel:
         How many there are of each kind that is not read.
     missing
         The names of missing files that are not needed.
+    unread
+        The names of what the parser passes over, by kind.
     """
 
     gravity: np.ndarray
@@ -271,6 +273,7 @@ class FileModel:
     keys: Sequence[FileKey]
     counts: Mapping[str, int]
     missing: Sequence[str]
+    unread: Mapping[str, Sequence[str]]
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:

@@ -13,6 +13,7 @@ from typing import Any
 from daesolve.errors import MissingPackageError, ModelFileError
 from daesolve.multibody.model_files.model import FileModel
 from daesolve.multibody.model_files.sources import sources
+from daesolve.multibody.model_files.urdf import unread
 
 SECONDS = 30.0
 """The time allowed for compiling a file, s."""
@@ -51,7 +52,7 @@ def parsed(path: Path, within: Path | None = None, seconds: float = SECONDS) -> 
                 )
     if not _finite(given["gravity"]):
         raise ModelFileError(f"the gravity of {path} is not finite")
-    return FileModel.of(given)
+    return FileModel.of({**given, "unread": unread(path)})
 
 
 def _finite(value: Any) -> bool:
