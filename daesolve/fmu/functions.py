@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TypeVar
 
 import casadi as ca
+import numpy as np
 
 from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics, GoalRow
@@ -135,6 +136,9 @@ class UnitFunctions:
         rate = self.problem.rhs(t, x, p)
         guards = self.problem.guards(t, x, p)
         moving = ca.jtimes(guards, x, rate) + ca.jtimes(guards, t, ca.SX(1))
+        # With weights the terms of a sum do not cancel.
+        weights = _weights(x.numel() + 1)
+        terms = ca.jtimes(guards, x, weights[1:] * x) + ca.jtimes(guards, t, weights[0] * t)
         shown = ca.vertcat(NONE, *[entry.expression for entry in self.shown])
         along_x, along_p = symbol("along_x", x.numel()), symbol("along_p", p.numel())
         where, along = ca.vertcat(x, p), ca.vertcat(along_x, along_p)
@@ -142,6 +146,7 @@ class UnitFunctions:
         found = [
             _dense("model_rate", [t, x, p], [rate]),
             _dense("model_guards", [t, x, p], [guards, moving]),
+            _dense("model_terms", [t, x, p], [terms]),
             _dense("model_shown", [t, x, p], [shown]),
             _dense("model_tangent", [t, x, p, along_x, along_p], tangents),
             _dense("model_refer", [t, x, p], [self._referred()]),
@@ -307,6 +312,12 @@ def _listed(what: str, names: Sequence[str], units: Sequence[str], column: ca.SX
         Shown(name, str(unit), what, entry)
         for name, unit, entry in zip(names, units, entries, strict=True)
     ]
+
+
+def _weights(count: int) -> ca.DM:
+    """Return weights from 1 to 3 of either sign, none of which is a simple ratio of others."""
+    drawn = np.random.default_rng(0).uniform(-2.0, 2.0, count)
+    return ca.DM(drawn + np.sign(drawn))
 
 
 def _dense(name: str, arguments: Sequence[ca.SX], results: Sequence[ca.SX]) -> ca.Function:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.fmu import findings
+from daesolve.posing.events import Direction
 from tests.fmu.driving import EXCHANGED, STEPPED, Log, apart, cart_pole, driven, pendulum
 from tests.fmu.importer import exchanged
 
@@ -50,6 +53,72 @@ def test_a_contact_comes_to_rest_after_infinitely_many_impacts_and_holds(
     # on: what the instant is off, 1e-7 s at a speed of 1e-6 m/s, is gone once it rests.
     assert apart(shown, run, STATES) < AGREED
     assert abs(shown["stop"][-1] - run["stop"][-1]) < 1e-9 * run["stop"][-1]
+
+
+def _turning(*guards: tuple[str, Any, Direction]) -> ds.MechanicalSystem:
+    """Pose a wheel that turns evenly, and counters of what passes."""
+    q = ds.coordinates(phi="rad")
+    counts = ds.discrete(**{name: 0.0 for name, _, _ in guards})
+    events = [
+        ds.Event(name, make(q.phi), way, ds.Reset({name: counts[name] + 1}))
+        for name, make, way in guards
+    ]
+    return ds.MechanicalSystem(q, kinetic=q.dot.phi**2 / 2, discrete=counts, events=events)
+
+
+def _every(period: float, first: float) -> Callable[[ca.SX], ca.SX]:
+    """Return the guard of a clock."""
+    return lambda _: ca.sin(2 * ca.pi * (ds.time - first) / period)
+
+
+PASSING = {
+    "fast": _turning(("one", ca.sin, ds.RISING)),
+    "either way": _turning(("one", ca.sin, ds.EITHER)),
+    "several": _turning(
+        ("list", lambda phi: [ca.sin(phi), ca.cos(phi), ca.sin(2 * phi) - 0.3], ds.RISING),
+        ("grazes", lambda phi: ca.sin(phi) - 1 + 1e-10, ds.RISING),
+    ),
+    "clocks of whole ratios": _turning(
+        ("one", _every(0.1, 0.03), ds.RISING),
+        ("other", _every(0.2, 0.03), ds.RISING),
+        ("third", _every(0.3, 0.03), ds.RISING),
+    ),
+    "through kinks": _turning(("one", lambda phi: ca.fabs(ca.sin(phi)) - 1e-3, ds.FALLING)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", PASSING.values(), ids=PASSING)
+def test_however_long_the_steps_that_a_tool_asks_for_events_are_those_of_a_run(
+    tmp_path: Path, system: ds.MechanicalSystem
+) -> None:
+    start = {"phi": 0.3, "phi_dot": 60.0}
+    path, run = system.to_fmu(tmp_path / "turns.fmu", start).path, ds.solve(system, 10.0, start)
+    known = sorted({(event.name, event.time) for event in run.events})
+    assert len(known) > 90
+    for step in (1e-3, 0.1, 1.0, 10.0):
+        log = Log()
+        driven(path, STEPPED, np.arange(0.0, 10.0 + step / 2, step), logger=log, debug_logging=True)
+        met = [line.removesuffix(" s").split(" at t = ") for line in log.named(" at t = ")]
+        found = sorted({(name, float(time)) for name, time in met})
+        assert [name for name, _ in found] == [name for name, _ in known]
+        times = np.array([[time for _, time in table] for table in (found, known)])
+        assert np.max(np.abs(times[0] - times[1])) < AGREED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("guard", "way"),
+    [(lambda phi: ca.sin(phi) - 1, ds.RISING), (lambda phi: ca.sin(phi) ** 2, ds.EITHER)],
+)
+def test_a_guard_that_touches_zero_and_turns_round_has_no_event(
+    tmp_path: Path, guard: Callable[[ca.SX], ca.SX], way: Direction
+) -> None:
+    system = _turning(("one", guard, way))
+    path = system.to_fmu(tmp_path / "touches.fmu", {"phi": 0.3, "phi_dot": 60.0}).path
+    for step in (0.1, 10.0):
+        shown = driven(path, STEPPED, np.arange(0.0, 10.0 + step / 2, step))
+        assert shown["one"][-1] == 0.0
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@
 
 #define TOGETHER 1e-12 /* fraction of the largest value met that counts as zero of a guard */
 #define AT_ONCE 1e-9   /* fraction of it within which a guard passes together with another */
+#define TIMES_AT_ONCE 1e-11 /* the same of a guard of time */
 #define PAST 1e-6      /* fraction of it past zero at which a mode contradicts the state */
 #define ANSWERED 1e-6  /* least fraction of a guard's rate that is left after a reset answers it */
 #define MOST_AT_ONCE 32
@@ -21,13 +22,17 @@ static int measure(Unit *unit) {
     now->largest[event] = fmax(now->largest[event], fabs(unit->guards[k]));
   }
   for (int k = 0; k < MODEL_GUARDS; ++k) {
-    double rounding = 4.0 * spacing(now->time) * fabs(unit->rates[k]);
-    if (MODEL_KIND[k] != GUARD_OF_TIME) rounding = now->early[k];
+    double rounding = now->early[k];
+    if (MODEL_KIND[k] == GUARD_OF_TIME)
+      rounding = fmax(rounding, 4.0 * spacing(now->time) * fabs(unit->rates[k]));
     now->zero[k] = fmax(TOGETHER * now->largest[MODEL_OWNER[k]], rounding);
     if (!MODEL_WAY[k]) continue;
     double along = MODEL_WAY[k] * unit->guards[k];
     int inward = MODEL_WAY[k] * unit->rates[k] < 0.0;
     if (along < -now->zero[k] || (inward && along <= now->zero[k])) now->armed[k] = 1;
+    /* What comes to zero on its way out, long after it fired, has been inside since then. */
+    int again = fabs(along) <= now->zero[k] && MODEL_WAY[k] * unit->rates[k] > 0.0;
+    if (again && now->time > now->passed[k]) now->armed[k] = 1;
   }
   return 1;
 }
@@ -40,7 +45,10 @@ static int side_of(const Unit *unit, int guard) {
 
 static fmi3Status begin_guards(Unit *unit) {
   Saved *now = &unit->now;
-  for (int k = 0; k < MODEL_GUARDS; ++k) now->armed[k] = 1;
+  for (int k = 0; k < MODEL_GUARDS; ++k) {
+    now->armed[k] = 1;
+    now->passed[k] = -INFINITY;
+  }
   if (!measure(unit))
     return say(unit, fmi3Error, "at the start, t = %.10g s, a guard is not a number", now->time);
   now->entered = now->time;
@@ -92,13 +100,26 @@ static int mark_due(Unit *unit, int *fired) {
   return count;
 }
 
+/* Whether a step has ended where a guard is at zero on its way out. */
+static int ends_at_zero(const Unit *unit) {
+  const Saved *now = &unit->now;
+  for (int k = 0; k < MODEL_GUARDS; ++k)
+    if (MODEL_KIND[k] == GUARD_OF_STATE && now->armed[k] &&
+        fabs(unit->guards[k]) <= now->zero[k] && MODEL_WAY[k] * unit->rates[k] > 0.0)
+      return 1;
+  return 0;
+}
+
 /* Mark the guards that pass together with one that is due: their order would be arbitrary. */
 static void mark_nearly(Unit *unit, int *fired) {
   const Saved *now = &unit->now;
   for (int k = 0; k < MODEL_GUARDS; ++k) {
-    if (MODEL_KIND[k] != GUARD_OF_STATE || !now->armed[k] || fired[k] || !MODEL_WAY[k]) continue;
+    int timed = MODEL_KIND[k] == GUARD_OF_TIME;
+    if (!timed && MODEL_KIND[k] != GUARD_OF_STATE) continue;
+    if (!now->armed[k] || fired[k] || !MODEL_WAY[k]) continue;
     double along = MODEL_WAY[k] * unit->guards[k];
-    double near = fmax(AT_ONCE * now->largest[MODEL_OWNER[k]], now->zero[k]);
+    double part = timed ? TIMES_AT_ONCE : AT_ONCE;
+    double near = fmax(part * now->largest[MODEL_OWNER[k]], now->zero[k]);
     if (MODEL_WAY[k] * unit->rates[k] > 0.0 && along >= -near) fired[k] = 1;
   }
 }
@@ -111,6 +132,8 @@ static void note_fired(Unit *unit) {
     if (!unit->fired[k]) continue;
     double along = MODEL_WAY[k] * unit->guards[k];
     if (MODEL_WAY[k] && along < -now->zero[k]) now->early[k] = fmax(now->early[k], -2.0 * along);
+    double speed = fabs(unit->rates[k]), reach = fmax(-along, 0.0) + 2.0 * now->zero[k];
+    now->passed[k] = now->time + (speed > 0.0 ? reach / speed : INFINITY);
     now->armed[k] = MODEL_BARRIER[k] || at_border(unit, k);
   }
   now->entered = now->time;

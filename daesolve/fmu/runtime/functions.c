@@ -19,6 +19,13 @@ static int guards_at(Unit *unit, double t, const double *x, double *guards, doub
          all_finite(rates, MODEL_GUARDS);
 }
 
+/* The size of the terms whose sum each guard is. */
+static int terms_at(Unit *unit, double *terms) {
+  const double *from[] = {&unit->now.time, unit->now.x, unit->now.p};
+  double *to[] = {terms};
+  return call(unit, model_terms, from, to);
+}
+
 static int shown_now(Unit *unit) {
   const double *from[] = {&unit->now.time, unit->now.x, unit->now.p};
   double *to[] = {unit->shown};

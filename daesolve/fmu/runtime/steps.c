@@ -1,17 +1,26 @@
 /* Dormand and Prince's method of order 8(5,3) with dense output of order 7, and event location.
  *
  * Hairer, Norsett and Wanner, Solving ODEs I, II.5 and II.6. A step ends at the latest where it
- * should, or at the next event of time. A guard that passes zero within a step is found on the
- * dense output, and then by steps of the method itself from the same start, by Newton's method: the
- * instant is exact to rounding, and the state there as exact as that of any step.
+ * should, or at the next event of time. The rates of guards are integrated with the states, and a
+ * step is short enough if both are accurate: then the dense output of a guard, a polynomial, has the
+ * zeros of the guard. All of these are isolated by bounds on its Bernstein coefficients. Where it
+ * comes to zero or nearly, steps of the method itself from the same start decide, and locate the
+ * passage by Newton's method: the instant is exact to rounding, and the state there as exact as that
+ * of any step.
  */
 
 #define SAFETY 0.9
 #define SHORTEN 0.2
 #define LENGTHEN 10.0
-#define INTERIOR 0.1 /* fraction of its end values within which a guard is examined inside */
-#define REFINED 40
-#define FAILS -2 /* if rates are not numbers */
+#define RESOLVED 1e-7 /* error of a guard in a step, relative to its size and its way in it */
+#define SHALLOW 1e-4  /* fraction of these within which a guard may be on either side of zero */
+#define ROUNDINGS 64.0 /* roundings of its terms below which nothing is known of a guard */
+#define BRIEFEST 1e-10 /* fraction of the longest step below which guards do not shorten one */
+#define PIECES 8      /* Bernstein coefficients of the dense output of a guard */
+#define HALVINGS 48
+#define REFINED 100
+#define FAILS -2      /* if rates are not numbers */
+#define NOWHERE 2.0   /* a fraction of the step beyond its end */
 
 static const double EPSILON = 2.220446049250313e-16;
 
@@ -26,8 +35,9 @@ static int all_finite(const double *values, int count) {
   return sum == 0.0;
 }
 
-/* The state at the end of a step of length h from `now`, without an error estimate. */
-static int stages_of(Unit *unit, double h, double *end) {
+/* The state at the end of a step of length h from `now`, without an error estimate; with the rates
+ * of guards at all stages if they are watched. */
+static int stages_of(Unit *unit, double h, double *end, int watched) {
   const Saved *now = &unit->now;
   for (int stage = 1; stage <= 12; ++stage) {
     const double *row = stage < 12 ? INCREMENTS[stage] : WEIGHTS;
@@ -38,6 +48,7 @@ static int stages_of(Unit *unit, double h, double *end) {
     }
     double t = now->time + (stage < 12 ? PARTS[stage] * h : h);
     if (!rate_at(unit, t, end, unit->stages[stage])) return 0;
+    if (watched && !guards_at(unit, t, end, unit->others, unit->turns[stage])) return 0;
   }
   return 1;
 }
@@ -60,157 +71,244 @@ static double error_of(Unit *unit, double h, const double *end) {
   return fabs(h) * fifth / sqrt((fifth + 0.01 * third) * MODEL_STATES);
 }
 
-/* The further stages of the dense output of the step to `trial`. */
-static int dense_stages(Unit *unit, double h) {
-  const Saved *now = &unit->now;
-  for (int stage = 13; stage < STAGES; ++stage) {
-    const double *row = DENSE_INCREMENTS[stage - 13];
-    for (int n = 0; n < MODEL_STATES; ++n) {
-      double change = 0.0;
-      for (int k = 0; k < stage; ++k) change += unit->stages[k][n] * row[k];
-      unit->place[n] = now->x[n] + h * change;
-    }
-    if (!rate_at(unit, now->time + DENSE_PARTS[stage - 13] * h, unit->place, unit->stages[stage]))
-      return 0;
-  }
-  return 1;
-}
-
-static void dense_at(Unit *unit, double h, double part, double *x) {
-  const Saved *now = &unit->now;
-  for (int n = 0; n < MODEL_STATES; ++n) {
-    double change = unit->trial[n] - now->x[n];
-    double f[7];
-    f[0] = change;
-    f[1] = h * unit->stages[0][n] - change;
-    f[2] = 2.0 * change - h * (unit->stages[12][n] + unit->stages[0][n]);
-    for (int j = 0; j < 4; ++j) {
-      double sum = 0.0;
-      for (int k = 0; k < STAGES; ++k) sum += DENSE[j][k] * unit->stages[k][n];
-      f[3 + j] = h * sum;
-    }
-    double value = 0.0;
-    for (int j = 6; j >= 0; --j) value = (value + f[j]) * (j % 2 == 0 ? part : 1.0 - part);
-    x[n] = now->x[n] + value;
-  }
-}
-
 /* How far a guard is past zero, in the direction that counts from its last side. */
 static double past(const Unit *unit, int guard, double value) {
   int way = MODEL_WAY[guard];
   return way ? way * value : -unit->now.side[guard] * value;
 }
 
-static double past_at(Unit *unit, int guard, double h, double part) {
-  dense_at(unit, h, part, unit->place);
-  if (!guards_at(unit, unit->now.time + part * h, unit->place, unit->others, unit->slopes))
+/* How well a step resolves the guards, below 1 if it does: by the error of the method, and by what
+ * the integrals of the rates miss at the end, where `others` has the guards. */
+static double guard_error_of(Unit *unit, double h) {
+  double worst = 0.0;
+  for (int guard = 0; guard < MODEL_GUARDS; ++guard) {
+    if (MODEL_KIND[guard] != GUARD_OF_STATE) continue;
+    double low = 0.0, high = 0.0, whole = 0.0, fastest = 0.0;
+    for (int k = 0; k < 13; ++k) {
+      double rate = unit->turns[k][guard];
+      low += rate * THIRD[k];
+      high += rate * FIFTH[k];
+      whole += k < 12 ? rate * WEIGHTS[k] : 0.0;
+      fastest = fmax(fastest, fabs(rate));
+    }
+    double one = unit->guards[guard], other = unit->others[guard];
+    unit->sizes[guard] = fmax(fabs(one), fabs(other)) + h * fastest;
+    double scale = RESOLVED * unit->sizes[guard] + unit->floors[guard];
+    if (!(scale > 0.0)) continue;
+    worst = fmax(worst, fabs(one + h * whole - other) / scale);
+    low /= scale;
+    high /= scale;
+    if (high != 0.0) worst = fmax(worst, h * high * high / sqrt(high * high + 0.01 * low * low));
+  }
+  return worst;
+}
+
+/* The same sizes where guards were not watched, from the ends alone. */
+static void size_guards(Unit *unit, double h) {
+  for (int guard = 0; guard < MODEL_GUARDS; ++guard) {
+    double fastest = fmax(fabs(unit->rates[guard]), fabs(unit->before_rates[guard]));
+    double size = fmax(fabs(unit->guards[guard]), fabs(unit->before[guard]));
+    unit->sizes[guard] = size + h * fastest;
+  }
+}
+
+/* The rates of guards at the further stages of the dense output of the step to `trial`. */
+static int dense_stages(Unit *unit, double h) {
+  const Saved *now = &unit->now;
+  for (int stage = 13; stage < STAGES; ++stage) {
+    const double *row = DENSE_INCREMENTS[stage - 13];
+    double t = now->time + DENSE_PARTS[stage - 13] * h;
+    for (int n = 0; n < MODEL_STATES; ++n) {
+      double change = 0.0;
+      for (int k = 0; k < stage; ++k) change += unit->stages[k][n] * row[k];
+      unit->place[n] = now->x[n] + h * change;
+    }
+    if (!rate_at(unit, t, unit->place, unit->stages[stage])) return 0;
+    if (!guards_at(unit, t, unit->place, unit->others, unit->turns[stage])) return 0;
+  }
+  return 1;
+}
+
+/* The Bernstein coefficients of how far a guard is past zero in a step from `guards` to `before`:
+ * of its dense output, or of the cubic through its ends if its rates between are not known. */
+static void course_of(const Unit *unit, int guard, double h, int dense, double *course) {
+  double a = past(unit, guard, unit->guards[guard]), b = past(unit, guard, unit->before[guard]);
+  double da = past(unit, guard, unit->rates[guard]), f[7] = {0.0};
+  double db = past(unit, guard, unit->before_rates[guard]);
+  f[0] = b - a;
+  f[1] = h * da - f[0];
+  f[2] = 2.0 * f[0] - h * (db + da);
+  for (int j = 0; dense && j < 4; ++j) {
+    double sum = 0.0;
+    for (int k = 0; k < STAGES; ++k) sum += DENSE[j][k] * unit->turns[k][guard];
+    f[3 + j] = h * past(unit, guard, sum);
+  }
+  memset(course, 0, PIECES * sizeof *course);
+  for (int j = 6; j >= 0; --j) {
+    int degree = 7 - j;
+    for (int i = 0; i < degree; ++i) course[i] += f[j];
+    /* Multiplied by the fraction of the step that is gone, or by that which is left. */
+    if (j % 2 == 0) {
+      for (int i = degree; i > 0; --i) course[i] = course[i - 1] * i / degree;
+      course[0] = 0.0;
+    } else {
+      for (int i = 0; i < degree; ++i) course[i] *= (double)(degree - i) / degree;
+      course[degree] = 0.0;
+    }
+  }
+  for (int i = 0; i < PIECES; ++i) course[i] += a;
+}
+
+/* The first fraction of a step, `from` or later, at which a course is above a level, or below it if
+ * `side` is -1; NOWHERE if it never is. The coefficients are those between low and high. */
+static double first_beyond(const double *course, double level, double side, double from, double low,
+                           double high, int halvings) {
+  int possible = 0;
+  for (int i = 0; i < PIECES; ++i) possible |= side * (course[i] - level) > 0.0;
+  if (!possible || high <= from) return NOWHERE;
+  if (low >= from && side * (course[0] - level) > 0.0) return low;
+  if (halvings == 0) return side * (course[PIECES - 1] - level) > 0.0 ? high : NOWHERE;
+  double left[PIECES], right[PIECES], middle = 0.5 * (low + high);
+  memcpy(right, course, sizeof right);
+  for (int i = 0; i < PIECES; ++i) {
+    left[i] = right[0];
+    for (int k = 0; k < PIECES - 1 - i; ++k) right[k] = 0.5 * (right[k] + right[k + 1]);
+  }
+  double found = first_beyond(left, level, side, from, low, middle, halvings - 1);
+  if (found < NOWHERE) return found;
+  return first_beyond(right, level, side, from, middle, high, halvings - 1);
+}
+
+static double beyond(const double *course, double level, double side, double from) {
+  return first_beyond(course, level, side, from, 0.0, 1.0, HALVINGS);
+}
+
+/* How far a guard is past zero after a step of length s from `now`, with its slope; `ahead` gets
+ * the state there. */
+static double past_after(Unit *unit, int guard, double s, double *slope) {
+  *slope = 0.0;
+  if (!stages_of(unit, s, unit->ahead, 0) ||
+      !guards_at(unit, unit->now.time + s, unit->ahead, unit->others, unit->slopes))
     return NAN;
+  *slope = past(unit, guard, unit->slopes[guard]);
   return past(unit, guard, unit->others[guard]);
 }
 
-/* The fraction of a step at which a guard is past zero or nearest to it, by its cubic and then by
- * the dense output; its value there is `most`. */
-static double nearest_part(Unit *unit, int guard, double h, double low, double high, double *most) {
-  for (int k = 0; k < 24; ++k) {
-    double one = low + (high - low) / 3.0, other = high - (high - low) / 3.0;
-    double at_one = past_at(unit, guard, h, one), at_other = past_at(unit, guard, h, other);
-    if (at_one > 0.0) { *most = at_one; return one; }
-    if (at_other > 0.0) { *most = at_other; return other; }
-    if (at_one < at_other) low = one; else high = other;
-  }
-  double part = 0.5 * (low + high);
-  *most = past_at(unit, guard, h, part);
-  return part;
-}
-
-/* The fraction of a step at which a guard passes, by the dense output: inside at low, past at
- * high. */
-static double passing_part(Unit *unit, int guard, double h, double low, double high) {
-  double at_low = past_at(unit, guard, h, low), at_high = past_at(unit, guard, h, high);
-  if (at_low > 0.0) return low;
-  for (int k = 0; k < 60 && high - low > 1e-13; ++k) {
-    double part = 0.5 * (low + high);
-    if (k % 3 != 2 && at_high > at_low) part = low - at_low * (high - low) / (at_high - at_low);
-    double edge = 0.01 * (high - low);
-    if (!(part > low + edge * 1e-6) || !(part < high - edge * 1e-6)) part = 0.5 * (low + high);
-    double value = past_at(unit, guard, h, part);
-    if (value > 0.0) { high = part; at_high = value; } else { low = part; at_low = value; }
-    if (value == 0.0) return part;
-  }
-  return 0.5 * (low + high);
-}
-
-/* The fraction of a step at which a guard that was just sent back is well inside; negative if its
+/* The time within a step at which a guard that was just sent back is well inside; negative if its
  * excursion is below rounding: it stays where it is. */
-static double inside_part(Unit *unit, int guard, double h, double a, double da, double b,
-                          double db) {
+static double inside_after(Unit *unit, int guard, double h) {
+  double a = past(unit, guard, unit->guards[guard]), b = past(unit, guard, unit->before[guard]);
+  double da = h * past(unit, guard, unit->rates[guard]), slope;
+  double db = h * past(unit, guard, unit->before_rates[guard]);
   double bend = 3.0 * (b - a) - 2.0 * da - db;
-  double part = da < 0.0 && bend > 0.0 ? fmin(-0.5 * da / bend, 0.5) : 0.5;
-  for (int k = 0; k < 60 && part * h > spacing(unit->now.time); ++k, part *= 0.5)
-    if (past_at(unit, guard, h, part) < 0.0) return part;
+  double s = h * (da < 0.0 && bend > 0.0 ? fmin(-0.5 * da / bend, 0.5) : 0.5);
+  for (int k = 0; k < 60 && s > spacing(unit->now.time); ++k, s *= 0.5)
+    if (past_after(unit, guard, s, &slope) < 0.0) return s;
   return -1.0;
 }
 
-/* Check whether a guard that was inside passes zero within the step, and where the first does. */
-static int first_passing(Unit *unit, double h, double *part) {
+/* The time at which a guard that rises at low and falls at high is largest. */
+static double top_between(Unit *unit, int guard, double low, double high, double *top) {
+  double slope;
+  for (int k = 0; k < HALVINGS && high - low > spacing(unit->now.time); ++k) {
+    double s = 0.5 * (low + high);
+    *top = past_after(unit, guard, s, &slope);
+    if (*top > unit->now.zero[guard]) return s;
+    if (slope > 0.0) low = s; else high = s;
+  }
+  *top = past_after(unit, guard, low, &slope);
+  return low;
+}
+
+/* The time of the passage of a guard that is inside at low and past zero at high. */
+static double passage_between(Unit *unit, int guard, double low, double high, double s) {
+  double before = INFINITY;
+  for (int k = 0; k < REFINED; ++k) {
+    double slope, value = past_after(unit, guard, s, &slope);
+    if (value > 0.0) high = s; else low = s;
+    double next = slope > 0.0 ? s - value / slope : low, near = spacing(unit->now.time + s);
+    if (value == 0.0 || fabs(next - s) <= near || high - low <= near) return s;
+    int slow = fabs(next - s) > 0.5 * before; /* a zero without a slope */
+    before = fabs(next - s);
+    if (slow || !(next > low) || !(next < high)) next = 0.5 * (low + high);
+    if (next == low || next == high) return s;
+    s = next;
+  }
+  return s;
+}
+
+/* When a guard first passes zero within a step of length h after it was inside; INFINITY if it does
+ * not, and negative if it passes at once: it was sent back but stays at zero. */
+static double passing_time(Unit *unit, int guard, double h, int dense) {
   const Saved *now = &unit->now;
-  int found = -1, dense = 0;
-  *part = 2.0;
+  double course[PIECES], slope, top, zero = now->zero[guard];
+  double a = past(unit, guard, unit->guards[guard]), b = past(unit, guard, unit->before[guard]);
+  double shallow = SHALLOW * unit->sizes[guard] + fmax(unit->floors[guard], zero);
+  int falls = past(unit, guard, unit->before_rates[guard]) < 0.0;
+  /* The step before has ended at zero: what counts either way passes now. */
+  int leaves = fabs(a) <= zero && past(unit, guard, unit->rates[guard]) > 0.0;
+  if (!MODEL_WAY[guard] && leaves) return -1.0;
+  course_of(unit, guard, h, dense, course);
+  double from = now->armed[guard] && a < -zero ? 0.0 : beyond(course, -zero, -1.0, 0.0);
+  if (from > 1.0 && now->armed[guard] && fabs(a) <= zero && b > zero) {
+    double low = inside_after(unit, guard, h);
+    return low < 0.0 ? -1.0 : passage_between(unit, guard, low, h, 0.5 * (low + h));
+  }
+  while (from < 1.0) {
+    /* From `first` to `last` it is near zero or past it, at `clear` past it without a doubt. */
+    double first = beyond(course, -shallow, 1.0, from);
+    if (first > 1.0) break;
+    double last = fmin(beyond(course, -shallow, -1.0, first), 1.0);
+    double clear = beyond(course, shallow, 1.0, first), low = first * h, high = -1.0;
+    if (clear <= last) high = clear * h;
+    else if (last == 1.0 && b > 0.0) high = h;
+    else if ((last < 1.0 || falls) && past_after(unit, guard, low, &slope) < 0.0 && slope > 0.0) {
+      high = top_between(unit, guard, low, last * h, &top);
+      if (!(top > zero)) high = -1.0;
+    }
+    if (high >= 0.0) {
+      double at = h * beyond(course, 0.0, 1.0, first);
+      if (!(at > low && at < high)) at = 0.5 * (low + high);
+      return passage_between(unit, guard, low, high, at);
+    }
+    from = last;
+  }
+  return INFINITY;
+}
+
+/* Find the guard that passes zero first within a step, and when; -1 if none does. */
+static int first_passing(Unit *unit, double h, int watched, double *when) {
+  int found = -1, dense = 0, possible[COUNT(MODEL_GUARDS)];
+  *when = INFINITY;
   for (int guard = 0; guard < MODEL_GUARDS; ++guard) {
-    if (MODEL_KIND[guard] != GUARD_OF_STATE || !now->armed[guard]) continue;
     double a = past(unit, guard, unit->guards[guard]), b = past(unit, guard, unit->before[guard]);
-    double da = past(unit, guard, unit->rates[guard]) * h;
-    double db = past(unit, guard, unit->before_rates[guard]) * h;
-    /* a, da are at the start of the step, b, db at its end. */
-    double low = 0.0, high = 1.0;
-    if (b <= 0.0) {
-      if (!(da > 0.0 && db < 0.0)) continue;
-      double reach = fmax(fabs(a), fabs(b));
-      double top = -INFINITY, at = 0.5;
-      for (int k = 1; k < 16; ++k) {
-        double s = k / 16.0, r = 1.0 - s;
-        double value = r * r * ((1 + 2 * s) * a + s * da) + s * s * ((1 + 2 * r) * b - r * db);
-        if (value > top) { top = value; at = s; }
-      }
-      if (top < -INTERIOR * reach) continue;
-      if (!dense && !dense_stages(unit, h)) return FAILS;
-      dense = 1;
-      double most;
-      high = nearest_part(unit, guard, h, fmax(at - 0.2, 0.0), fmin(at + 0.2, 1.0), &most);
-      if (!(most > 0.0)) continue;
-    }
-    if (!dense && !dense_stages(unit, h)) return FAILS;
+    double size = unit->sizes[guard];
+    /* What is farther from zero than twice its way does not come there. */
+    double way = size - fmax(fabs(a), fabs(b)), least = -SHALLOW * size - unit->floors[guard];
+    int never = fmax(a, b) + 2.0 * way < least;
+    never |= !unit->now.armed[guard] && fmin(a, b) - 2.0 * way > 0.0;
+    possible[guard] = MODEL_KIND[guard] == GUARD_OF_STATE && !never;
+    if (!watched || !possible[guard] || dense) continue;
+    if (!dense_stages(unit, h)) return FAILS;
     dense = 1;
-    if (b > 0.0 && a >= -now->zero[guard]) {
-      low = inside_part(unit, guard, h, a, da, b, db);
-      if (low < 0.0) { *part = 0.0; return guard; }
-    }
-    double where = passing_part(unit, guard, h, low, high);
-    if (where < *part) { *part = where; found = guard; }
+  }
+  for (int guard = 0; guard < MODEL_GUARDS; ++guard) {
+    if (!possible[guard]) continue;
+    double time = passing_time(unit, guard, h, dense);
+    if (isnan(time)) return FAILS;
+    if (time < *when) { *when = time; found = guard; }
   }
   return found;
 }
 
-/* Go to where a guard passes zero, by steps from the current state; `stages[0]` is known. */
-static int locate(Unit *unit, int guard, double h, double part) {
+/* Go to where a guard passes zero, by a step from the current state. */
+static int go_to(Unit *unit, double when) {
   Saved *now = &unit->now;
-  double low = 0.0, high = h, s = part * h;
-  for (int k = 0; k < REFINED; ++k) {
-    double t = now->time + s;
-    if (!stages_of(unit, s, unit->ahead)) return 0;
-    if (!guards_at(unit, t, unit->ahead, unit->others, unit->slopes)) return 0;
-    double value = past(unit, guard, unit->others[guard]);
-    double slope = past(unit, guard, unit->slopes[guard]);
-    if (value > 0.0) high = s; else low = s;
-    double next = slope > 0.0 ? s - value / slope : 0.5 * (low + high);
-    double near = spacing(t);
-    if (value == 0.0 || fabs(next - s) <= near) break;
-    if (!(next > low) || !(next < high)) next = 0.5 * (low + high);
-    if (high - low <= near || next == s) break;
-    s = next;
+  if (when > 0.0) {
+    if (!stages_of(unit, when, unit->ahead, 0)) return 0;
+    memcpy(now->x, unit->ahead, sizeof now->x);
+    now->time += when;
   }
-  now->time += s;
-  memcpy(now->x, unit->ahead, sizeof now->x);
   unit->rate_known = unit->shown_known = 0;
   return 1;
 }
@@ -240,6 +338,16 @@ static double first_length(Unit *unit, double until) {
   return fmin(100.0 * length, other);
 }
 
+/* Keep the rates of guards at the start of a step, and how far rounding of their terms goes. */
+static void look_at_guards(Unit *unit) {
+  memcpy(unit->turns[0], unit->rates, sizeof unit->rates);
+  int known = terms_at(unit, unit->floors);
+  for (int guard = 0; guard < MODEL_GUARDS; ++guard) {
+    double floor = ROUNDINGS * EPSILON * fabs(unit->floors[guard]);
+    unit->floors[guard] = known && isfinite(floor) ? floor : 0.0;
+  }
+}
+
 /* Take one step that ends at `limit` at the latest; `located` is the guard at which it ended. */
 static fmi3Status step(Unit *unit, double limit, int *located) {
   Saved *now = &unit->now;
@@ -249,13 +357,17 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
                now->time);
   if (!(now->length > 0.0)) now->length = first_length(unit, limit);
   double least = 10.0 * spacing(now->time), length = now->length, error = 0.0;
-  int rejected = 0, clipped = 0;
+  double briefest = BRIEFEST * fmax(now->longest, fmin(length, limit - now->time));
+  int rejected = 0, clipped = 0, watched = 0;
+  if (MODEL_INDICATORS) look_at_guards(unit);
   for (;;) {
     double left = limit - now->time, h = length;
     clipped = h >= left * (1.0 - 1e-9);
     if (clipped) h = left;
+    watched = MODEL_INDICATORS && h > briefest;
     error = INFINITY;
-    if (stages_of(unit, h, unit->trial)) error = error_of(unit, h, unit->trial);
+    if (stages_of(unit, h, unit->trial, watched)) error = error_of(unit, h, unit->trial);
+    if (watched && error < 1.0) error = fmax(error, guard_error_of(unit, h));
     if (error < 1.0) { length = h; break; }
     double factor = SAFETY * pow(error, -1.0 / 8.0);
     length = h * (factor > SHORTEN ? factor : SHORTEN);
@@ -269,17 +381,17 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
   double next = length * (rejected ? fmin(1.0, factor) : factor);
   /* A step that was cut short to end here says little about how long the next may be. */
   now->length = clipped && !rejected ? fmax(next, now->length) : next;
+  now->longest = fmax(now->longest, length);
   double end = clipped ? limit : now->time + length;
   if (MODEL_GUARDS > 0) {
     if (!guards_at(unit, end, unit->trial, unit->before, unit->before_rates))
       return say(unit, fmi3Error, "at t = %.10g s a guard is not a number", end);
-    double part;
-    int guard = first_passing(unit, length, &part);
-    if (guard == FAILS)
+    if (!watched) size_guards(unit, length);
+    double when;
+    int guard = first_passing(unit, length, watched, &when);
+    if (guard == FAILS || (guard >= 0 && !go_to(unit, when)))
       return say(unit, fmi3Error, "before t = %.10g s the rates are not numbers", end);
     if (guard >= 0) {
-      if (part > 0.0 && !locate(unit, guard, length, part))
-        return say(unit, fmi3Error, "before t = %.10g s the rates are not numbers", end);
       *located = guard;
       return fmi3OK;
     }
@@ -301,11 +413,10 @@ static fmi3Status go_on(Unit *unit, double until) {
       fmi3Status status = step(unit, limit, &located);
       if (status != fmi3OK) return status;
     }
-    if (located >= 0 || now->time >= due) {
+    if (located < 0 && now->time < due) note_step(unit);
+    if (located >= 0 || now->time >= due || ends_at_zero(unit)) {
       fmi3Status status = settle(unit, located);
       if (status != fmi3OK) return status;
-    } else {
-      note_step(unit);
     }
   }
   return fmi3OK;

@@ -21,6 +21,7 @@ typedef struct {
   double time, start, stop;
   double tolerance; /* of a step, relative, and of each state as a part of its nominal value */
   double length;    /* of the next step, s; zero if none was taken yet */
+  double longest;   /* of the steps so far, s */
   double entered;   /* when guards were last measured to fire or to begin, s */
   double last;      /* when resets happened last, s */
   double x[COUNT(MODEL_STATES)];
@@ -29,6 +30,7 @@ typedef struct {
   double zero[COUNT(MODEL_GUARDS)];     /* what counts as zero of each guard */
   double early[COUNT(MODEL_GUARDS)];    /* how far before zero a guard fired */
   double reached[COUNT(MODEL_GUARDS)];  /* how far guards go that are located only at zero */
+  double passed[COUNT(MODEL_GUARDS)];   /* until when a guard that fired may still be at zero, s */
   double shift[COUNT(MODEL_GUARDS)];    /* of the indicator after its own event */
   int32_t armed[COUNT(MODEL_GUARDS)];
   int32_t side[COUNT(MODEL_GUARDS)];    /* on which a guard that counts either way is, 1 or -1 */
@@ -51,6 +53,8 @@ typedef struct {
   double guards[COUNT(MODEL_GUARDS)], rates[COUNT(MODEL_GUARDS)];
   double others[COUNT(MODEL_GUARDS)], slopes[COUNT(MODEL_GUARDS)];
   double before[COUNT(MODEL_GUARDS)], before_rates[COUNT(MODEL_GUARDS)];
+  double turns[STAGES][COUNT(MODEL_GUARDS)]; /* rates of guards at the stages */
+  double sizes[COUNT(MODEL_GUARDS)], floors[COUNT(MODEL_GUARDS)];
   int fired[COUNT(MODEL_GUARDS)];
   double column[COUNT(MODEL_GUARDS)];
   double after_x[COUNT(MODEL_STATES)], after_p[COUNT(MODEL_VALUES)];
@@ -70,6 +74,7 @@ static fmi3Status say(Unit *unit, fmi3Status status, const char *format, ...);
 /* The functions of the model at a state; they return 0 if a value is not a number. */
 static int rate_at(Unit *unit, double t, const double *x, double *rate);
 static int guards_at(Unit *unit, double t, const double *x, double *guards, double *rates);
+static int terms_at(Unit *unit, double *terms);
 
 /* Events (events.c). */
 static fmi3Status begin_guards(Unit *unit);
@@ -77,6 +82,7 @@ static fmi3Status settle(Unit *unit, int located);
 static int measure(Unit *unit);
 static double next_event_time(Unit *unit);
 static void note_step(Unit *unit);
+static int ends_at_zero(const Unit *unit);
 static void indicators(Unit *unit, double *values);
 
 /* Integration (steps.c) and the start (start.c). */
