@@ -74,12 +74,7 @@ def _show(index: int, composition: Composition, result: Result) -> None:
         sys.stdout.write(f"\n# {index}: {finding.kind}: {finding.sentence}\n")
     if not result.findings:
         return
-    seconds = max(10, int(2 * result.seconds))
-
-    def fails(smaller: Composition) -> bool:
-        return bool(begin(script_of(smaller), seconds).result().keys & result.keys)
-
-    smallest = shrink(composition, fails)
+    smallest = shrink(composition, result.keys)
     sys.stdout.write(script_of(smallest) + TAIL)
     sys.stdout.flush()
 

@@ -79,7 +79,7 @@ class Job:
             found = tuple(Finding(**each) for each in told["findings"])
             return Result(told["ended"], used, found)
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
-            return Result("hang", used, (Finding("hang", f"more than {self.seconds} s of CPU"),))
+            return Result("hang", used, (Finding("hang", "it does not end"),))
         return Result("crash", used, (Finding("crash", f"the process died with status {status}"),))
 
 
@@ -106,9 +106,16 @@ def _work(script: str, writer: Connection, seconds: int) -> None:
 
 def judge(script: str) -> tuple[str, list[Finding]]:
     """Run a script in this process; return how it ended and what is wrong."""
+    names: dict[str, Any] = {}
+    try:
+        return _judged(script, names)
+    finally:
+        names.clear()  # with it go temporary folders
+
+
+def _judged(script: str, names: dict[str, Any]) -> tuple[str, list[Finding]]:
     import daesolve as ds
 
-    names: dict[str, Any] = {}
     warnings.simplefilter("ignore")
     try:
         exec(compile(script, "<composed>", "exec"), names)

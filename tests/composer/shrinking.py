@@ -3,38 +3,46 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import fields, replace
 from typing import Any
 
 from .composing import Composition
 from .parts import Part
+from .running import begin
+from .writing import script_of
 
-MOST_RUNS = 100
+MOST_SECONDS = 240.0
+"""CPU seconds that are spent on one system."""
+HANGS = 15
+"""CPU seconds, fewer than a hang is told by, after which a smaller system hangs as well."""
 _NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?")
 
 
-def shrink(composition: Composition, fails: Callable[[Composition], bool]) -> Composition:
-    """Return the smallest system found in which the same thing is wrong.
+def shrink(composition: Composition, wrong: Set[str]) -> Composition:
+    """Return the smallest system found in which one of the same things is wrong.
 
     Parameters
     ----------
     composition
         A system in which something is wrong.
-    fails
-        Whether the same is wrong in another.
+    wrong
+        The keys of its findings.
     """
-    runs, tried = 0, {repr(composition)}
+    used, tried = 0.0, {repr(composition)}
     improved = True
-    while improved and runs < MOST_RUNS:
+    while improved:
         improved = False
         for smaller in _smaller(composition):
-            if repr(smaller) in tried or runs >= MOST_RUNS:
+            if repr(smaller) in tried:
                 continue
             tried.add(repr(smaller))
-            runs += 1
-            if fails(smaller):
-                composition, improved = smaller, True
+            result = begin(script_of(smaller), HANGS).result()
+            used += result.seconds
+            if {finding.key for finding in result.findings} & wrong:
+                composition, improved = smaller, used < MOST_SECONDS
+                break
+            if used > MOST_SECONDS:
                 break
     return composition
 
