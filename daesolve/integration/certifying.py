@@ -73,14 +73,11 @@ def steps_between(ends: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 def _divided(times: np.ndarray) -> np.ndarray:
     """Divide the steps between times evenly that are longer than the longest piece."""
-    lengths = np.diff(times)
     longest = abs(float(times[-1] - times[0])) / LEAST_PIECES
-    counts: np.ndarray = np.ceil(np.abs(lengths) / longest).astype(int)
-    places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    starts: np.ndarray = np.repeat(times[:-1], counts) + places * np.repeat(
-        lengths / counts, counts
-    )
-    return np.append(starts, times[-1])
+    counts = np.ceil(np.abs(np.diff(times)) / longest)
+    ends = np.concatenate([np.zeros(1), np.cumsum(counts)])
+    places = np.arange(float(ends[-1]) + 1.0)
+    return np.asarray(np.interp(places, ends, times))
 
 
 @dataclass(frozen=True, eq=False)
