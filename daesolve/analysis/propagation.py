@@ -25,12 +25,13 @@ from daesolve.analysis.variational import (
 from daesolve.errors import NoDerivativeError
 from daesolve.formulations import Feedback
 from daesolve.integration.record import Boundary, Happening, RunRecord
+from daesolve.integration.run_state import unobserved
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.choosing import choose_solver
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE
 from daesolve.solvers import Solver, State, Status
-from daesolve.trajectory.results import Outcome, StepBlock
+from daesolve.trajectory.results import Outcome
 
 if TYPE_CHECKING:
     from daesolve.solvers.lanes import Batch
@@ -107,6 +108,7 @@ class Propagation:
         self.event_times: list[np.ndarray] = []
         self.parted: list[tuple[float, str, str]] = []
         self.apart: list[np.ndarray] = []
+        self._jumped = np.nan
         self.backwards: bool | None = None
         self._rhs = Evaluator(self.problem.rhs)
         counts = [event.count for event in self.problem.events]
@@ -186,9 +188,7 @@ class Propagation:
 
     def place(self, here: Boundary) -> WholeState:
         """Return a boundary in all states, with the current values."""
-        problem = self.prepared.problem
-        own = self.record.modes[here.mode]
-        x = here.state
+        problem, own, x = self.prepared.problem, self.record.modes[here.mode], here.state
         if problem.chart is not None:
             visible = problem.visible(np.array([here.time]), x[None, :], own)[0]
             x = np.concatenate([visible, x[problem.chart.embed.nnz_in(1) :]])
@@ -227,7 +227,7 @@ class Propagation:
         scaling, how = self.prepared.scaling.of_changes, (self.solver, self.variational)
         scaling.foresee(*how, starts, until, moments)
         for k, (unit, start) in enumerate(zip(self.sizes, starts, strict=True)):
-            end = scaling.segment(*how, start, until, moments, _ignore)
+            end = scaling.segment(*how, start, until, moments, unobserved)
             if end.status is not Status.REACHED:
                 raise NoDerivativeError(
                     f"the variational equations by {self.nominal[k]!r} end at t = "
@@ -246,19 +246,16 @@ class Propagation:
         changes: Mapping[float, np.ndarray],
         times: np.ndarray | None,
     ) -> None:
-        """Process the events within a leg and at its end.
-
-        `times` are the changes of its end time, if no event has given them yet.
-        """
+        """Process the events within a leg and at its end, whose time changes by `times` if known."""
         for _, group in itertools.groupby(
             happened, lambda e: id(e if e.after is None else e.after)
         ):
             events = list(group)
             if events[0].after is not None:
-                times = self._through(events, times)
+                times, self._jumped = self._through(events, times), events[0].time
                 self.event_times += [times] * len(events)
                 continue
-            moved = self.event_times[-1] if self._of_values(events[0]) else times
+            moved = self.event_times[-1] if self._by_jump(events[0]) else times
             if moved is None:
                 _, moved = self._crossing(events, changes[events[0].time])
             self.event_times.append(moved)
@@ -360,10 +357,15 @@ class Propagation:
             return [{first: (place,)} for place in fired[first]]
         return [fired]
 
-    def _of_values(self, event: Happening) -> bool:
-        """Return whether a reset moved a guard through zero that depends only on values."""
-        first = self._firsts[self._indices[event.name]]
-        return not any(self._moving[first + place] for place in event.fired)
+    def _by_jump(self, event: Happening) -> bool:
+        """Return whether a jump took the guards of an event through zero, and not the motion."""
+        guards = [guard for guard in self._fired([event]) if self._moving[guard]]
+        if not guards or event.time != self._jumped:
+            return not guards
+        still = self.state[:, 0] * 0.0, self.values[:, 0] * 0.0
+        values, rates, _ = guard_slopes(self.problem)(*self.place(event.at), 0.0, *still)
+        near = APART * self._elapsed(event.time)
+        return all(abs(values[guard]) > near * abs(rates[guard]) for guard in guards)
 
     def _selected(self, event: int, chosen: Sequence[int]) -> np.ndarray:
         return np.isin(np.arange(self.problem.events[event].count), chosen).astype(float)
@@ -494,7 +496,3 @@ def _passing(events: Sequence[Happening], sign: float, until: float) -> Iterator
     return itertools.takewhile(
         lambda event: event.after is None and sign * (event.time - until) <= 0.0, events
     )
-
-
-def _ignore(block: StepBlock) -> None:
-    """Watch nothing."""

@@ -236,9 +236,10 @@ class RunState:
     @property
     def assembly(self) -> Assembly:
         """Builds the trajectory of the run."""
-        broken = [] if self.conservation is None else self.conservation.notes()
-        further = (*broken, *self.flat_zeros.notes())
-        return Assembly(self.prepared, self.record, self.monitor, further)
+        notes = self.flat_zeros.notes()
+        notes += [] if self.conservation is None else self.conservation.notes()
+        notes += [] if self.transitions is None else self.transitions.book.carried.notes()
+        return Assembly(self.prepared, self.record, self.monitor, tuple(notes))
 
     def values(self, here: Boundary) -> np.ndarray:
         """Return p as it is in force here."""

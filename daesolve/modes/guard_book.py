@@ -16,6 +16,7 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.equations.borders import Borders
+from daesolve.modes.carried_guards import CarriedGuards
 from daesolve.modes.guard_table import GuardTable, GuardTraits
 from daesolve.solvers.guard_terms import GuardTerms
 
@@ -93,6 +94,8 @@ class GuardBook:
     met
         (guards, 5) when its law was last asked to answer each, s, the latest last; NaN where it was
         asked less often.
+    carried
+        What a start and jumps have carried past zero.
     """
 
     def __init__(
@@ -116,6 +119,7 @@ class GuardBook:
         self.armed = np.ones(count, dtype=bool)
         self.passed = np.full(count, -np.inf)
         self.met = np.full((count, REMEMBERED), np.nan)
+        self.carried = CarriedGuards(table, traits)
         self._reach = np.zeros(count)
         self._begun_past: list[int] = []
         kinds = traits.either, traits.recorded, traits.constant
@@ -137,18 +141,21 @@ class GuardBook:
             "armed": self.armed,
             "passed": self.passed,
             "met": self.met,
+            "carried": self.carried.saved(),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore what `saved` returned."""
-        self._largest = np.array(saved["largest"], dtype=float)
-        self._rounding = np.array(saved["rounding"], dtype=float)
-        self._reached = np.array(saved["reached"], dtype=float)
+        self._largest, self._rounding, self._reached, self.passed = (
+            np.array(saved[each], dtype=float)
+            for each in ("largest", "rounding", "reached", "passed")
+        )
         self._entered = float(saved["entered"])
         self._judge_zero()
         self.armed = np.array(saved["armed"], dtype=bool)
-        self.passed = np.array(saved["passed"], dtype=float)
         self.met = np.array(saved["met"], dtype=float).reshape(self.met.shape)
+        if "carried" in saved:
+            self.carried.restore(saved["carried"])
 
     def know(self, tolerances: np.ndarray) -> None:
         """Let what counted as zero on a motion, of each guard, do so from here on."""
@@ -175,6 +182,7 @@ class GuardBook:
         """
         time, x, p = place
         seen, ways, traits = self._seen(time, x, p), self.traits.ways, self.traits
+        self.carried.begun.clear()
         judged = traits.stays | traits.returns | traits.whenever
         judged |= traits.moved & (ways * seen.rates > 0.0)
         along = ways * seen.values
@@ -191,8 +199,6 @@ class GuardBook:
             speed = abs(seen.rates[guard])
             if speed > 0.0:
                 self.passed[guard] = time + 2.0 * self.tolerances[guard] / speed
-
-    # -- what others do by its rules ---------------------------------------------------------------
 
     @property
     def plain(self) -> bool:
@@ -217,8 +223,6 @@ class GuardBook:
     def returned(self, terms: GuardTerms) -> None:
         """Take the state back; guards that have fired since then have changed it."""
         self._entered = float(terms.entered[0])
-
-    # -- what the guards are ------------------------------------------------------------------
 
     def at(self, time: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the guards and their rates at any place, without recording it."""
@@ -245,12 +249,9 @@ class GuardBook:
         if np.count_nonzero(np.abs(values) > self._reach):
             self._grow(time, x, p, values)
         if begins:
-            # A guard that must not be past zero at a start is past it by rounding, and would not
-            # pass again.
-            barred = self.traits.bars_start & self.traits.stays
             least = np.maximum(self.tolerances, ROUNDING * np.max(np.abs(x), initial=0.0))
-            past = barred & (self.traits.ways * values > least)
-            self._begun_past = np.flatnonzero(past).tolist()
+            self._begun_past, long_ago = self.carried.begin(values, rates, least)
+            self.armed[long_ago] = False
         near: list[int] = []
         inward = (self.traits.ways * rates < 0.0).tolist()
         for guard, along in enumerate((self.traits.ways * values).tolist()):
@@ -297,8 +298,6 @@ class GuardBook:
         """
         return self.traits.ways * self.at(time, x, p)[0]
 
-    # -- which of them count ------------------------------------------------------------------
-
     def due(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards that are at zero or past it and on their way out.
 
@@ -316,8 +315,12 @@ class GuardBook:
         """Return whether a guard is so far past zero that its mode contradicts the state."""
         if not self.traits.whenever[guard]:
             return False
+        return self._is_far(guard, seen.values)
+
+    def _is_far(self, guard: int, values: np.ndarray) -> bool:
+        """Return whether a guard is so far past zero that no rounding has carried it there."""
         past = max(PAST * max(self._reach[guard], self._reached[guard]), self.tolerances[guard])
-        return bool(self.traits.ways[guard] * seen.values[guard] > past)
+        return bool(self.traits.ways[guard] * values[guard] > past)
 
     def _leaves(self, guard: int, seen: Measured) -> bool:
         """Return whether a guard is at zero or past it and on its way out."""
@@ -408,17 +411,20 @@ class GuardBook:
         there = self.traits.recorded & (np.abs(values) <= self.tolerances) & on
         return np.flatnonzero(there).tolist()
 
-    def switched(self, time: float, x: np.ndarray, p: np.ndarray, before: np.ndarray) -> list[int]:
-        """Return the guards of values alone that a reset has taken through zero."""
-        if not self._any_constant:
-            return []
-        directions = self.traits.directions
-        values, _ = self.measure(time, x, p)
-        rising = (before < 0.0) & (values >= 0.0) & (directions >= 0)
-        falling = (before > 0.0) & (values <= 0.0) & (directions <= 0)
-        return np.flatnonzero(self.traits.constant & (rising | falling)).tolist()
+    def switched(self, place: Place, before: np.ndarray, fired: Collection[int] = ()) -> list[int]:
+        """Return the guards that a jump has taken through zero, besides those that it answers.
 
-    # -- what is taken note of ----------------------------------------------------------------
+        Parameters
+        ----------
+        place
+            Time, state and values after it.
+        before, fired
+            The guards before it, and which it answers.
+        """
+        values, _ = self.measure(*place)
+        armed = self.armed.copy()
+        armed[list(fired)] = False
+        return self.carried.across(place[0], (before, values), self.tolerances, armed)
 
     def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
         """Record the guards that fire now; return the rates of all guards.
@@ -444,6 +450,8 @@ class GuardBook:
             ahead = max(-self.traits.ways[guard] * values[guard], 0.0)  # past zero there is none
             reach, speed = ahead + 2.0 * self.tolerances[guard], abs(rates[guard])
             self.passed[guard] = time + (reach / speed if speed > 0.0 else np.inf)
+            if self._is_far(guard, values):  # Zero is elsewhere, and may be passed at any time.
+                self.passed[guard] = time
         return rates
 
     def answered(
@@ -479,7 +487,11 @@ class GuardBook:
                 turned = rates[guard] * before[guard]
                 size = ANSWERED * before[guard] ** 2
                 at_zero = ways[guard] * values[guard] >= -self.tolerances[guard]
-                if turned < -size:
+                leaves = self.traits.barriers[guard] and ways[guard] * rates[guard] > 0.0
+                if self.traits.posed[guard] and self._is_far(guard, values) and not leaves:
+                    # It passes next after it was before zero.
+                    self.armed[guard] = False
+                elif turned < -size:
                     self.armed[guard] = True
                 elif together and turned > size and at_zero and not moved[guard]:
                     self.armed[guard] = False

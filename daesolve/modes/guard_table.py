@@ -35,6 +35,9 @@ class Role:
         Whether no motion may start past it.
     sharp
         Whether rounding of its terms is ignored, since a value hidden by it is not a zero.
+    posed
+        Whether it is due where it passes, by the motion or by a jump; others are judged by the
+        state.
     """
 
     barrier: bool = False
@@ -43,6 +46,7 @@ class Role:
     stays: bool = False
     bars_start: bool = False
     sharp: bool = False
+    posed: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +106,7 @@ class GuardTraits:
         Which depend on values alone.
     whenever
         Which count wherever they are past zero.
-    barriers, moved, returns, stays, bars_start, sharp
+    barriers, moved, returns, stays, bars_start, sharp, posed
         As in `Role`.
     """
 
@@ -118,6 +122,7 @@ class GuardTraits:
     stays: np.ndarray
     bars_start: np.ndarray
     sharp: np.ndarray
+    posed: np.ndarray
 
     @staticmethod
     def of(
@@ -151,4 +156,5 @@ class GuardTraits:
             stays=table.each([role.stays for role in roles]),
             bars_start=table.each([role.bars_start for role in roles]),
             sharp=table.each([role.sharp for role in roles]),
+            posed=table.each([role.posed for role in roles]) & own,
         )

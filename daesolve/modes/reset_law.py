@@ -62,7 +62,8 @@ class ResetLaw(SwitchingLaw):
         """Return how the guards of a reset are watched."""
         moved = _moves_its_guard(self.dynamics, event)
         barrier = moved or bool(self.dynamics.resets[event].momentary)
-        return Role(barrier=barrier, moved=moved, bars_start=barrier)
+        posed = not self.dynamics.events[event].then.counts_past
+        return Role(barrier=barrier, moved=moved, bars_start=barrier, posed=posed)
 
     def decide(
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook

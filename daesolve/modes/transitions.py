@@ -121,7 +121,7 @@ class Ownership:
     def roles(self) -> list[Role]:
         """How the guards of each event are watched."""
         return [
-            Role(barrier=True) if owner is None else owner.role(event)
+            Role(barrier=True, posed=True) if owner is None else owner.role(event)
             for event, owner in enumerate(self.owners)
         ]
 

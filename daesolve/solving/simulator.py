@@ -243,7 +243,7 @@ class Simulator:
     ) -> tuple[Boundary, tuple[Outcome, str] | None]:
         """Let inputs jump, and modes follow."""
         run = self._run
-        here, verdict = with_values(run, here, given)
+        here, verdict = with_values(run, here, given, started=self._started)
         settled = run.values(here)
         p = self._inputs.referred(here.time, here.state, settled)
         return here if p is settled else run.in_mode(here, here.state, p), verdict
