@@ -246,7 +246,7 @@ class Propagation:
         changes: Mapping[float, np.ndarray],
         times: np.ndarray | None,
     ) -> None:
-        """Process the events within a leg and at its end, whose time changes by `times` if known."""
+        """Process the events within a leg and at its end; `times` is how that changes, if known."""
         for _, group in itertools.groupby(
             happened, lambda e: id(e if e.after is None else e.after)
         ):

@@ -58,6 +58,8 @@ class Certificate:
         The relative error that the solver allows itself in a step.
     driven
         The goals whose errors are fed back.
+    continues
+        Whether the run continues another one, which has passed the guards at its start.
     left_out
         What of the run is missing here, in a sentence; "" if nothing is.
     given
@@ -75,6 +77,7 @@ class Certificate:
     events: Sequence[EventRecord]
     accuracy: float = 0.0
     driven: frozenset[str] = frozenset()
+    continues: bool = False
     left_out: str = ""
     given: Mapping[str, float] = field(default_factory=dict[str, float])
     scales: dict[str, float] = field(default_factory=dict[str, float])

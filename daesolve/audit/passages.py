@@ -1,7 +1,7 @@
 """Whether every passage of a guard through zero has its event, and every event its passage.
 
-Passages are looked for on the polynomials of the steps, not by the search of any solver. Between
-two steps a reset may carry a guard past zero: that is no passage.
+Passages are looked for on the polynomials of the steps, not by the search of any solver. Where a
+start or a reset puts a guard past zero, the way that it is on decides whether its event happens.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ AWAY = 1e-6
 """The part of its largest value that a guard may be where it fires."""
 STEPS_OFF = 1e4
 """How many times the accuracy of its steps the guards of other methods may be off."""
+PUT = 1e-5
+"""The part of the largest value of a guard by which it is past zero where a reset has put it."""
 OWN = {ACCUMULATED, REST, JAM}
 """The events that the library adds to contacts and guides."""
 
@@ -70,6 +72,8 @@ def _event(
             return unchecked("event", event.name, "its guard is not finite everywhere")
         own = times[[place in record.fired for record in records]] if len(times) else times
         missing += passages_without(certificate, guard, event.direction.value, own)
+        if event.then.interrupts and event.direction.value and not event.then.counts_past:
+            missing += _put_past(certificate, guard, event, own)
     if missing:
         first = min(missing, key=lambda time: certificate.sign * time)
         count = (
@@ -103,7 +107,7 @@ def passages_without(
     turns = signs[before] * signs[after] < 0.0
     if direction:
         turns &= signs[after] == direction  # in the order of the run, also backwards
-    # Both sides of the same instant: a reset carried it past zero.
+    # Both sides of the same instant: a reset put it past zero.
     turns &= places[before] != places[after]
     missing: list[float] = []
     for a, b in zip(before[turns], after[turns], strict=True):
@@ -112,6 +116,33 @@ def passages_without(
         if not np.any((known >= low - slack) & (known <= high + slack)):
             part = values[a] / (values[a] - values[b])
             missing.append(float(places[a] + part * (places[b] - places[a])))
+    return missing
+
+
+def _put_past(
+    certificate: Certificate, guard: np.ndarray, event: Event, known: np.ndarray
+) -> list[float]:
+    """Return when a start or a reset puts a guard (n, NODES) past zero, without its event.
+
+    The guard counts as passed there unless it is on its way back. Where one reset follows another
+    at one instant, the steps do not show what was between them.
+    """
+    values = event.direction.value * fine(guard)
+    zero = PUT * np.max(np.abs(values)) + 10.0 * unresolved(guard)
+    rate = values[:, :3] @ [-1.5, 2.0, -0.5]  # by three places, of the length between two
+    rises = np.ptp(values, axis=1) / len(FINE)
+    past = (values[:, 0] > zero) & (np.minimum(rate, values[:, 1] - values[:, 0]) > 0.1 * rises)
+    past[1:] &= values[:-1, -1] < -zero[:-1]
+    if certificate.continues:
+        past[0] = False
+    missing: list[float] = []
+    for step in np.flatnonzero(past).tolist():
+        time = float(certificate.starts[step])
+        near = 1e-12 * max(1.0, abs(time))
+        here = [record.after for record in certificate.events if abs(record.time - time) <= near]
+        resets = {tuple(after.values()) for after in here if after is not None}
+        if len(resets) <= (step > 0) and not np.any(np.abs(known - time) <= near):
+            missing.append(time)
     return missing
 
 
@@ -128,7 +159,7 @@ def _fired(
         step = int(np.searchsorted(order, certificate.sign * record.time, side="left")) - 1
         step = max(step, 0)
         part = (record.time - certificate.starts[step]) / certificate.lengths[step]
-        # Where a run starts, a guard that is past zero and on its way out counts as passed.
+        # Where a run starts, a guard that is past zero counts as passed.
         if not 0.0 < part <= 1.0 + 1e-9:
             continue
         off = min(

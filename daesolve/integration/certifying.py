@@ -220,6 +220,8 @@ class _Passage:
             given=self.given if steps.start == 0 else {},
             scales=self.scales,
             driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
+            continues=prepared.request.begun is not None
+            or self.starts[self.done] != prepared.start_time,
         )
         # With the last step of the part before, so that nothing is missed between the two.
         self.take(part if self.carried is None else self.carried.followed_by(part))

@@ -21,10 +21,10 @@ from daesolve.modes.guard_book import Place
 from daesolve.modes.guard_slopes import near_at_start, rounding_at_start
 from daesolve.modes.law import Ending, Jump, Stretch, SwitchingLaw
 from daesolve.modes.transitions import Transitions
-from daesolve.posing.events import Event
 from daesolve.posing.guides import AT_REST
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit
+from daesolve.solvers.grazing import guard_evaluator
 from daesolve.solvers.guards import no_number
 from daesolve.trajectory.results import Outcome
 
@@ -72,7 +72,7 @@ def with_values(
     values
         p from here on.
     started
-        Whether the motion came here: before its start no guard passes.
+        Whether a motion came here.
 
     Returns
     -------
@@ -82,56 +82,43 @@ def with_values(
         How it ends, if it does.
     """
     transitions, place, old = run.transitions, (here.time, here.state), run.values(here)
-    if transitions is None or not transitions.tracks:
-        before = _guards(run, here)
-    else:
-        before = transitions.guards(*place, old) if started else np.empty(0)
-    here = run.in_mode(here, here.state, values)
-    if transitions is not None:
-        try:
-            transitions.check_inputs(*place, old, values)
-            for jump in transitions.asked(*place, values):
-                here = _jumped(run, here, jump, ())
-        except (ChatteringError, ResetError) as error:
-            return here, (Outcome.FAILED, str(error))
-        except VariantError as error:
-            return here, _without_variant(run, here, error)
-    if not started:
+    before = np.empty(0) if transitions is None else transitions.guards(*place, old)
+    come, here = here, run.in_mode(here, here.state, values)
+    if transitions is None:
+        return here, _stopped_by_step(run, come, here) if started else None
+    try:
+        transitions.check_inputs(*place, old, values)
+        for jump in transitions.asked(*place, values):
+            here = _jumped(run, here, jump, ())
+    except (ChatteringError, ResetError) as error:
+        return here, (Outcome.FAILED, str(error))
+    except VariantError as error:
+        return here, _without_variant(run, here, error)
+    if not transitions.tracks:
         return here, None
-    if transitions is None or not transitions.tracks:
-        return here, _passed(run, here, before)
-    passed = transitions.book.switched((*place, run.values(here)), before)
-    hits = [EventHit(guard, *place) for guard in passed]
-    _take_down(run, here, passed)
+    passed = transitions.book.switched(here.time, here.state, run.values(here), before)
+    hits = [EventHit(guard, here.time, here.state) for guard in passed]
     return through(run, transitions, here, hits)
 
 
-def _guards(run: RunState, here: Boundary) -> np.ndarray:
-    """Return the guards of a run, of which no book is kept."""
+def _stopped_by_step(run: RunState, come: Boundary, here: Boundary) -> Verdict | None:
+    """Stop where a step of inputs puts the guard of a stop past zero, unless it is on its way back.
+
+    As `GuardBook` does where modes are switched.
+    """
     problem = run.prepared.problem
-    if not problem.events:
-        return np.empty(0)
-    times, states = np.array([here.time]), here.state[None, :]
-    return evaluate_block(problem.guards, times, states, run.values(here))[0][0]
-
-
-def _passed(run: RunState, here: Boundary, before: np.ndarray) -> Verdict | None:
-    """Record what a step of inputs takes through zero where nothing switches; say what it stops."""
-    guarded, after = run.prepared.problem.guarded, _guards(run, here)
-    directions = np.array([event.direction.value for event in guarded])
-    passed = (before * after < 0.0) & (directions * after >= 0.0)
-    stops: list[Event] = []
-    for index in np.flatnonzero(passed).tolist():
-        run.happened(EventHit(index, here.time, here.state), here)
-        stops += [guarded[index]] if guarded[index].then.stops else []
-    return endings.stopped_by(stops[0], here.time) if stops else None
-
-
-def _take_down(run: RunState, here: Boundary, guards: Sequence[int]) -> None:
-    """Record those of some guards whose events change nothing."""
-    for index in guards:
-        if not run.prepared.problem.guarded[index].then.interrupts:
+    if not any(event.then.stops for event in problem.events):
+        return None
+    evaluate = guard_evaluator(problem)
+    before, _ = evaluate(come.time, come.state, run.values(come))
+    values, rates = evaluate(here.time, here.state, run.values(here))
+    for index, event in enumerate(problem.guarded):
+        way = event.direction.value
+        carried = way * before[index] < 0.0 < way * values[index]
+        if event.then.stops and carried and way * rates[index] >= 0.0:
             run.happened(EventHit(index, here.time, here.state), here)
+            return endings.stopped_by(event, here.time)
+    return None
 
 
 def through(
@@ -254,7 +241,8 @@ def _stopped_at_start(run: RunState, here: Boundary) -> Verdict | None:
     problem = run.prepared.problem
     if not problem.events:
         return None
-    guards = _guards(run, here)
+    times, states = np.array([here.time]), here.state[None, :]
+    guards = evaluate_block(problem.guards, times, states, run.values(here))[0][0]
     if not np.all(np.isfinite(guards)):
         return Outcome.FAILED, no_number(problem, here.time, guards)
     index = past_at_start(run.prepared, (here.time, here.state, run.values(here)), guards)
@@ -290,7 +278,7 @@ def _switched(
     Boundary
         Where the motion continues.
     list
-        The guards that it took through zero besides.
+        The guards of values alone that it took through zero.
     bool
         Whether the body stays at rest.
     """
@@ -304,9 +292,10 @@ def _switched(
     for jump in transitions.decide(here.time, here.state, values, guards):
         here = _jumped(run, here, jump, tuple(guards))
         rests = jump.rests
-    place = here.time, here.state, run.values(here)
-    switched = transitions.book.switched(place, before, guards)
-    _take_down(run, here, switched)
+    switched = transitions.book.switched(here.time, here.state, run.values(here), before)
+    for index in switched:
+        if not guarded[index].then.interrupts:
+            run.happened(EventHit(index, here.time, here.state), here)
     return here, switched, rests
 
 

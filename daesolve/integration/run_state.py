@@ -236,8 +236,8 @@ class RunState:
     @property
     def assembly(self) -> Assembly:
         """Builds the trajectory of the run."""
-        notes = self.flat_zeros.notes()
-        notes += [] if self.conservation is None else self.conservation.notes()
+        notes = [] if self.conservation is None else self.conservation.notes()
+        notes += self.flat_zeros.notes()
         notes += [] if self.transitions is None else self.transitions.book.carried.notes()
         return Assembly(self.prepared, self.record, self.monitor, tuple(notes))
 

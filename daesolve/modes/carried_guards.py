@@ -1,123 +1,84 @@
-"""Guards that a start or a jump carries past zero: which of them pass, and what a run says of it.
+"""Guards past zero where no motion took them: at a start, and after a jump.
 
-An event is a passage of its guard, in its direction, from before zero to past zero. A jump makes
-one as well as a motion does, whatever the rate behind it. What was before a start is unknown: there
-a guard that is past zero and on its way out counts as passed just then, any other as passed long
-ago. Guards of modes and contacts are judged by the state instead.
+An event is a passage of its guard by the motion. Where a start or a jump has put a guard past zero,
+the way that it is on decides: unless it is on its way back, it counts as passed there. On its way
+back it has not passed, and does not before it was before zero. Guards of modes and contacts are
+judged by the state alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
 from daesolve.modes.guard_table import GuardTable, GuardTraits
 
+PASSES = "it counts as passed, and the event happens there"
+RETURNS = "it is on its way back, and the event happens only after its guard was before zero again"
+
 
 @dataclass(eq=False)
 class CarriedGuards:
-    """Judges guards that were carried past zero, and takes note of them.
+    """Judges guards that are past zero without a passage, and takes note of them.
 
     Parameters
     ----------
     table, traits
         Whose guards they are, and how they are watched.
-    begun
-        By event, whether it happened at the start, where its guard was past zero.
-    jumped
-        By event, when a jump first carried its guard past zero, s.
+    passed, returning
+        By event, when its guard was first found there, s: counted as passed, and on its way back.
     """
 
     table: GuardTable
     traits: GuardTraits
-    begun: dict[str, bool] = field(default_factory=dict[str, bool])
-    jumped: dict[str, float] = field(default_factory=dict[str, float])
+    passed: dict[str, float] = field(default_factory=dict[str, float])
+    returning: dict[str, float] = field(default_factory=dict[str, float])
 
-    def begin(
-        self, values: np.ndarray, rates: np.ndarray, least: np.ndarray
-    ) -> tuple[list[int], list[int]]:
-        """Return the guards that are past zero at a start: by rounding, and since long ago.
+    @cached_property
+    def judged(self) -> np.ndarray:
+        """Which guards are judged here."""
+        traits = self.traits
+        return traits.posed & (traits.ways != 0) & ~traits.constant
 
-        The former must not be past zero there, and would not pass again.
-
-        Parameters
-        ----------
-        values, rates
-            The guards and their rates there.
-        least
-            How far from zero each must be to be past it.
-        """
-        ways = self.traits.ways
-        beyond = ways * values > least
-        past, barred = self._moving & beyond, self.traits.bars_start & self.traits.stays & beyond
-        out = ways * rates > 0.0
-        for guard in np.flatnonzero(past).tolist():
-            event = self.table.guarded[guard]
-            if event.listed:
-                self.begun[event.name] = self.begun.get(event.name, False) or bool(out[guard])
-        return np.flatnonzero(barred).tolist(), np.flatnonzero(past & ~out).tolist()
-
-    def across(
-        self,
-        time: float,
-        jump: tuple[np.ndarray, np.ndarray],
-        zeros: np.ndarray,
-        armed: np.ndarray,
-    ) -> list[int]:
-        """Return the guards that a jump has carried from before zero to past it.
+    def judge(self, time: float, past: Sequence[int], rates: np.ndarray) -> list[bool]:
+        """Return whether each of some guards counts as passed.
 
         Parameters
         ----------
         time
             s
-        jump
-            The guards before and after it.
-        zeros, armed
-            What counts as zero, and which have been before zero since they fired last.
+        past
+            Guards that are past zero without a passage.
+        rates
+            Those of all guards, or those a moment later where these are zero.
         """
-        (before, after), ways, directions = jump, self.traits.ways, self.traits.directions
-        along = armed & (ways * before <= zeros) & (ways * after > zeros)
-        rising = (before < -zeros) & (after > zeros) & (directions >= 0)
-        falling = (before > zeros) & (after < -zeros) & (directions <= 0)
-        carried = np.where(ways == 0, rising | falling, along) & self._moving
-        for guard in np.flatnonzero(carried).tolist():
+        passes = [bool(self.traits.ways[guard] * rates[guard] >= 0.0) for guard in past]
+        for guard, passed in zip(past, passes, strict=True):
             event = self.table.guarded[guard]
             if event.listed:
-                self.jumped.setdefault(event.name, time)
-        rising = (before < 0.0) & (after >= 0.0) & (directions >= 0)
-        falling = (before > 0.0) & (after <= 0.0) & (directions <= 0)
-        return np.flatnonzero(carried | self.traits.constant & (rising | falling)).tolist()
-
-    @property
-    def _moving(self) -> np.ndarray:
-        return self.traits.posed & ~self.traits.constant
+                noted = self.passed if passed else self.returning
+                noted.setdefault(event.name, time)
+        return passes
 
     def notes(self) -> list[str]:
         """Return notes that name the events."""
-        how = {
-            True: "and on its way out: it counts as passed, and the event happens there",
-            False: "and not on its way out: the event does not happen before its guard was back",
-        }
         return [
-            *(
-                f"the guard of the event {name!r} is past zero at the start {how[happens]}"
-                for name, happens in self.begun.items()
-            ),
-            *(
-                f"a jump at t = {time:.10g} s carries the guard of the event {name!r} past zero: "
-                "that is a passage, and the event happens there"
-                for name, time in self.jumped.items()
-            ),
+            f"no motion took the guard of the event {name!r} past zero, where it is at t = "
+            f"{time:.10g} s: {what}"
+            for found, what in ((self.passed, PASSES), (self.returning, RETURNS))
+            for name, time in found.items()
         ]
 
-    def saved(self) -> dict[str, Any]:
+    def saved(self) -> dict[str, dict[str, float]]:
         """Return all that is known, so that another process can resume."""
-        return {"begun": self.begun, "jumped": self.jumped}
+        return {"passed": self.passed, "returning": self.returning}
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
+    def restore(self, saved: Mapping[str, Mapping[str, float]]) -> None:
         """Restore what `saved` returned."""
-        self.begun = {str(name): bool(happens) for name, happens in saved["begun"].items()}
-        self.jumped = {str(name): float(time) for name, time in saved["jumped"].items()}
+        self.passed, self.returning = (
+            {str(name): float(time) for name, time in saved.get(each, {}).items()}
+            for each in ("passed", "returning")
+        )

@@ -81,7 +81,7 @@ class GuardBook:
     borders
         For which guards a zero that stays is past it; for none if it is None.
     later
-        (t, x, p, which guards) -> the rates a moment later of those that stay at zero at first.
+        (t, x, p, which guards) -> the rates a moment later of those whose rate is zero at first.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class GuardBook:
         (guards, 5) when its law was last asked to answer each, s, the latest last; NaN where it was
         asked less often.
     carried
-        What a start and jumps have carried past zero.
+        Which were past zero where no motion took them.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class GuardBook:
     ) -> None:
         self.table, self.traits, self._evaluator = table, traits, evaluator
         self._borders = borders
-        self._later = later if borders is not None and borders.any else None
+        self._later = later
         self._terms = terms
         count = len(table.guarded)
         self._rounding = np.zeros(count)
@@ -146,16 +146,14 @@ class GuardBook:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore what `saved` returned."""
-        self._largest, self._rounding, self._reached, self.passed = (
-            np.array(saved[each], dtype=float)
-            for each in ("largest", "rounding", "reached", "passed")
-        )
+        kinds = "largest", "rounding", "reached", "passed"
+        found = (np.array(saved[kind], dtype=float) for kind in kinds)
+        self._largest, self._rounding, self._reached, self.passed = found
         self._entered = float(saved["entered"])
         self._judge_zero()
         self.armed = np.array(saved["armed"], dtype=bool)
         self.met = np.array(saved["met"], dtype=float).reshape(self.met.shape)
-        if "carried" in saved:
-            self.carried.restore(saved["carried"])
+        self.carried.restore(saved.get("carried", {}))
 
     def know(self, tolerances: np.ndarray) -> None:
         """Let what counted as zero on a motion, of each guard, do so from here on."""
@@ -182,7 +180,6 @@ class GuardBook:
         """
         time, x, p = place
         seen, ways, traits = self._seen(time, x, p), self.traits.ways, self.traits
-        self.carried.begun.clear()
         judged = traits.stays | traits.returns | traits.whenever
         judged |= traits.moved & (ways * seen.rates > 0.0)
         along = ways * seen.values
@@ -249,9 +246,12 @@ class GuardBook:
         if np.count_nonzero(np.abs(values) > self._reach):
             self._grow(time, x, p, values)
         if begins:
+            # A guard that must not be past zero at a start is past it by rounding, and would not
+            # pass again.
+            barred = self.traits.bars_start & self.traits.stays
             least = np.maximum(self.tolerances, ROUNDING * np.max(np.abs(x), initial=0.0))
-            self._begun_past, long_ago = self.carried.begin(values, rates, least)
-            self.armed[long_ago] = False
+            past = barred & (self.traits.ways * values > least)
+            self._begun_past = np.flatnonzero(past).tolist()
         near: list[int] = []
         inward = (self.traits.ways * rates < 0.0).tolist()
         for guard, along in enumerate((self.traits.ways * values).tolist()):
@@ -266,10 +266,13 @@ class GuardBook:
     def _first_rates(
         self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray, rates: np.ndarray
     ) -> np.ndarray:
-        """Return the rates of guards, a moment later for switches that stay at zero at first."""
-        if self._later is None or self._borders is None:
+        """Return the rates of guards, a moment later where the way of one that rests is asked."""
+        if self._later is None or np.count_nonzero(rates) == len(rates):
             return rates
-        still = self._borders.known & (values == 0.0) & (rates == 0.0)
+        still = self.carried.judged & self.armed & (self.traits.ways * values > 0.0)
+        if self._borders is not None:
+            still |= self._borders.known & (values == 0.0)
+        still &= rates == 0.0
         return np.where(still, self._later(time, x, p, still), rates) if still.any() else rates
 
     def _grow(self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray) -> None:
@@ -307,7 +310,9 @@ class GuardBook:
         seen = self._seen(time, x, p)
         near = [guard for guard in seen.near if self.armed[guard]]
         found = [guard for guard in near if self._disagrees(guard, seen)]
-        found = found or [guard for guard in near if self._leaves(guard, seen)]
+        if not found:
+            out = [guard for guard in near if self._leaves(guard, seen)]
+            found = sorted({*out, *self._carried(near, seen)})
         staying = [*self._at_border(near, seen), *self._begun_past]
         return sorted({*found, *staying}) if staying else found
 
@@ -318,9 +323,15 @@ class GuardBook:
         return self._is_far(guard, seen.values)
 
     def _is_far(self, guard: int, values: np.ndarray) -> bool:
-        """Return whether a guard is so far past zero that no rounding has carried it there."""
+        """Return whether a guard is farther past zero than rounding takes it."""
         past = max(PAST * max(self._reach[guard], self._reached[guard]), self.tolerances[guard])
         return bool(self.traits.ways[guard] * values[guard] > past)
+
+    def _carried(self, near: Sequence[int], seen: Measured) -> list[int]:
+        """Return the guards past zero that count as passed, though no motion took them there."""
+        past = [k for k in near if self.carried.judged[k] and self._is_far(k, seen.values)]
+        self.armed[past] = passes = self.carried.judge(float(seen.time), past, seen.rates)
+        return [guard for guard, passed in zip(past, passes, strict=True) if passed]
 
     def _leaves(self, guard: int, seen: Measured) -> bool:
         """Return whether a guard is at zero or past it and on its way out."""
@@ -411,20 +422,15 @@ class GuardBook:
         there = self.traits.recorded & (np.abs(values) <= self.tolerances) & on
         return np.flatnonzero(there).tolist()
 
-    def switched(self, place: Place, before: np.ndarray, fired: Collection[int] = ()) -> list[int]:
-        """Return the guards that a jump has taken through zero, besides those that it answers.
-
-        Parameters
-        ----------
-        place
-            Time, state and values after it.
-        before, fired
-            The guards before it, and which it answers.
-        """
-        values, _ = self.measure(*place)
-        armed = self.armed.copy()
-        armed[list(fired)] = False
-        return self.carried.across(place[0], (before, values), self.tolerances, armed)
+    def switched(self, time: float, x: np.ndarray, p: np.ndarray, before: np.ndarray) -> list[int]:
+        """Return the guards of values alone that a reset has taken through zero."""
+        if not self._any_constant:
+            return []
+        directions = self.traits.directions
+        values, _ = self.measure(time, x, p)
+        rising = (before < 0.0) & (values >= 0.0) & (directions >= 0)
+        falling = (before > 0.0) & (values <= 0.0) & (directions <= 0)
+        return np.flatnonzero(self.traits.constant & (rising | falling)).tolist()
 
     def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
         """Record the guards that fire now; return the rates of all guards.
@@ -487,11 +493,7 @@ class GuardBook:
                 turned = rates[guard] * before[guard]
                 size = ANSWERED * before[guard] ** 2
                 at_zero = ways[guard] * values[guard] >= -self.tolerances[guard]
-                leaves = self.traits.barriers[guard] and ways[guard] * rates[guard] > 0.0
-                if self.traits.posed[guard] and self._is_far(guard, values) and not leaves:
-                    # It passes next after it was before zero.
-                    self.armed[guard] = False
-                elif turned < -size:
+                if turned < -size:
                     self.armed[guard] = True
                 elif together and turned > size and at_zero and not moved[guard]:
                     self.armed[guard] = False

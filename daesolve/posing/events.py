@@ -280,6 +280,14 @@ class Event:
     listed
         Whether runs list the event. Set False for bookkeeping events.
 
+    Notes
+    -----
+    An event is a passage of its guard by the motion. Where a start, a reset or a step of an input
+    puts the guard past zero, the event happens there too, unless the guard is on its way back; then
+    it happens only after the guard was before zero again. Notes of the run name these events. This
+    holds for resets and stops in one direction; a run ends at its start wherever the guard of a
+    stop without a reset is past zero.
+
     Examples
     --------
     >>> import daesolve as ds

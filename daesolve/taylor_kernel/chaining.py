@@ -168,9 +168,6 @@ def reset(guard, now, x, p, programs, traits, known, limits, armed, memory, room
         return False
     value, rate, tolerance = behind[guard], behind[count + guard], tolerances[guard]
     answer(guard, value, slopes[guard], rate, traits, tolerance, armed, least)
-    for k in range(count):
-        if (traits[1][k] or traits[2][k]) and k != guard and before[k] * behind[k] < 0.0:
-            return False  # the reset carries it past zero
     return clear(behind[:count], behind[count:], traits, known, armed)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import casadi as ca
@@ -21,6 +21,7 @@ from daesolve.modes.guard_table import GuardTable
 from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Setting
+from daesolve.modes.leaving import rates_later
 from daesolve.modes.transitions import LAWS, Ownership, Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers.grazing import guard_rates
@@ -161,7 +162,15 @@ class QuadTransitions(Transitions):
         kinds = [_QuadGuides if kind is GuideLaw else kind for kind in LAWS]
         super().__init__(setting, Ownership.of(setting, kinds), tracks=True)
         rates = QuadEvaluator(guard_rates(problem), exact=0)
-        self.book = GuardBook(setting.table, self.book.traits, lambda: rates)
+        later = partial(_rates_later, problem)
+        self.book = GuardBook(setting.table, self.book.traits, lambda: rates, later=later)
+
+
+def _rates_later(
+    problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray, guards: np.ndarray
+) -> np.ndarray:
+    """Return the rates of guards a moment later, whose signs need no more than double precision."""
+    return rates_later(problem, float(time), x.astype(float), p.astype(float), guards)
 
 
 class _QuadGuides(GuideLaw):
