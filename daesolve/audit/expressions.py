@@ -76,11 +76,15 @@ class Expressions:
         arguments = self(lookup.arguments).reshape(len(lookup.arguments), -1)
         pieces: list[np.ndarray] = []
         found: dict[str, np.ndarray] = {}
+        # Just behind a node a run may still use the piece before it.
+        late = np.zeros(len(arguments[0]), dtype=bool)
         for axis, argument, base in zip(lookup.axes, arguments, lookup.bases, strict=True):
             turns = np.zeros(len(argument))
             if axis.periodic:
                 turns = np.floor((argument - axis.nodes[0]) / axis.period)
-            piece = np.searchsorted(axis.borders, argument - turns * axis.period, side="right")
+            there = argument - turns * axis.period
+            piece = np.searchsorted(axis.borders, there, side="right")
+            late |= piece != np.searchsorted(axis.borders, there - 2.0 * axis.late, side="right")
             pieces.append(piece)
             found[base] = axis.bases[piece] + turns * axis.period
         terms = lookup.coefficients[tuple(pieces)].reshape(len(arguments[0]), -1)
@@ -88,6 +92,7 @@ class Expressions:
         worst = 0.0
         for own, row in found.items():
             place = self._places[values[own].element_hash()]
+            row = np.where(late, self._rows[place], row)
             size = np.max(np.abs(row), initial=0.0) + 1e-300
             worst = max(worst, float(np.max(np.abs(self._rows[place] - row), initial=0.0)) / size)
             self._rows[place] = row

@@ -168,16 +168,20 @@ class Use:
         rows = [own[k * degrees[1] : (k + 1) * degrees[1]] for k in range(degrees[0])]
         return horner([horner(row, away[1]) for row in rows], away[0])
 
-    def drive(self, fixed: Collection[int]) -> Drive:
+    def drive(self, fixed: Collection[int], *, constrains: bool = False) -> Drive:
         """Return the parts that it adds to a system.
 
         Parameters
         ----------
         fixed
             The hashes of the symbols that no motion changes.
+        constrains
+            Whether a constraint contains it: a run may end at its last node, but not pass it.
         """
         rising = [_rises(argument, fixed) for argument in self.arguments]
-        guards = [self._guards(place, rises) for place, rises in enumerate(rising)]
+        guards = [
+            self._guards(place, rises, constrains=constrains) for place, rises in enumerate(rising)
+        ]
         changes: Any = self._next(rising) if len(rising) > 1 else self._next_of_one(rising[0])
         # An impact may carry the argument past several nodes at once.
         reset = Reset(changes, whenever_past=not all(rising))
@@ -209,14 +213,14 @@ class Use:
         table = self.table
         return Lookup(table.axes, table.coefficients, self.arguments, bases, terms)
 
-    def _guards(self, place: int, rises: bool) -> list[ca.SX]:
+    def _guards(self, place: int, rises: bool, *, constrains: bool) -> list[ca.SX]:
         """Return guards that pass zero at the ends of a piece; negative if no piece follows."""
         argument, own = self.arguments[place], self.values
         _, _, _, lower, upper, below, beyond, _ = (own[name] for name in self._of_axis(place))
-        if rises:
-            return [beyond * (argument - upper) + (beyond - 1)]
         axis = self.table.axes[place]
         late = axis.late if axis.degree else 0.0
+        if rises:
+            return [beyond * (argument - (upper + late * constrains)) + (beyond - 1)]
         up = beyond * (argument - (upper + late)) + axis.width * (beyond - 1)
         down = below * ((lower - late) - argument) + axis.width * (below - 1)
         return [up, down]

@@ -36,6 +36,8 @@ SHRUNK = 0.5
 """The last step over the longest one, below which the steps shrink towards a singular position."""
 USUALLY = 0.01
 """The most that a step of unknown length may be of a run: a shorter run is of a quick system."""
+LEFT = 1e-6
+"""A jump of a residual, over the largest of the state, by which a constraint is left."""
 LONG = 0.9
 """A quantile of the steps that a few close to a singular position do not move."""
 
@@ -122,9 +124,8 @@ def _probed(
             return measured(begin, *_at_once(stepper), begin.values, between.shortest())
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
             stepper.step()
-            if has_failed(stepper) or not np.all(np.isfinite(stepper.y)):
-                break
-            if resets.any() and _beyond(problem, resets, stepper, values):
+            lost = has_failed(stepper) or not np.all(np.isfinite(stepper.y))
+            if lost or (resets.any() and _beyond(problem, resets, stepper, values)):
                 break
             between.look_into(stepper)
             times.append(float(stepper.t))
@@ -132,6 +133,8 @@ def _probed(
             own.append(values)
             turned = _turned(modes, times[-1], states[-1], values)
             if turned is not values and times[-1] != until:
+                if _leaves_goals(problem, (times[-1], states[-1]), values, turned):
+                    break
                 values, begins = turned, len(times) - 1
                 stepper = begun(times[-1], states[-1])
             shortest = min(shortest, abs(times[-1] - times[-2]))
@@ -141,6 +144,15 @@ def _probed(
     times, states, own = times[:kept], states[:kept], own[:kept]
     found = begin.values if values is begin.values else np.array(own)
     return measured(begin, np.array(times), np.array(states), found, between.shortest())
+
+
+def _leaves_goals(
+    problem: OdeProblem, place: tuple[float, np.ndarray], before: np.ndarray, after: np.ndarray
+) -> bool:
+    """Return whether other values leave a constraint that was met: no motion goes on there."""
+    count, largest = len(problem.watched), float(np.max(np.abs(place[1]), initial=0.0))
+    values = [np.asarray(problem.residuals(*place, p)[0]).ravel()[:count] for p in (before, after)]
+    return bool(np.any(np.abs(values[1] - values[0]) > LEFT * largest))
 
 
 def _turned(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -37,8 +37,12 @@ def take_drives(system: Any) -> None:
     known = {name for drive in system.drives for name in drive.values.names}
     fixed = hashes(system.parameters.vector, system.inputs.vector)
     uses = uses_in(expressions_in(own))
-    _refuse_kinks(system, uses)
-    made = [use.drive(fixed) for use in uses if use.values.names[0] not in known]
+    constraining = _constraining(system, uses)
+    made = [
+        use.drive(fixed, constrains=id(use) in constraining)
+        for use in uses
+        if use.values.names[0] not in known
+    ]
     drives = (*system.drives, *made)
     names: set[str] = set()
     for drive in drives:
@@ -56,16 +60,16 @@ def take_drives(system: Any) -> None:
         object.__setattr__(system, name, value)
 
 
-def _refuse_kinks(system: Any, uses: Iterable[Use]) -> None:
-    """Refuse tables in constraints whose velocities would jump at every node.
+def _constraining(system: Any, uses: Sequence[Use]) -> set[int]:
+    """Return which tables constraints contain; refuse those whose velocities would jump at nodes.
 
     Raises
     ------
     PosingError
         A table is less smooth than a constraint in which it occurs.
     """
-    known = {id(use) for use in uses if use.table.smooth_to < 1}
-    for goal in system.goals if known else ():
+    found: set[int] = set()
+    for goal in system.goals if uses else ():
         if not isinstance(goal, Holonomic | Nonholonomic):
             continue
         needed = 1 if isinstance(goal, Holonomic) else 0
@@ -75,13 +79,15 @@ def _refuse_kinks(system: Any, uses: Iterable[Use]) -> None:
             residual = ca.substitute(residual, named.vector, ca.SX(named.meanings))
         for use in uses_in([residual]):
             table = use.table
-            if id(use) in known and table.smooth_to < needed:
+            found.add(id(use))
+            if table.smooth_to < needed:
                 what = "kinks" if table.smooth_to == 0 else "jumps"
                 raise PosingError(
                     f"the table {table.name!r} has {what} at its nodes, where the velocities of "
                     f"the constraint {goal.name!r} would jump: in a constraint a table must be "
                     "smooth (kind = 'cubic', and outside = 'refuse', which ends it at its nodes)"
                 )
+    return found
 
 
 def drive_rows(

@@ -332,6 +332,31 @@ def test_a_straight_table_has_no_kinks_and_a_smooth_one_ends_where_it_is_held():
     assert SMOOTH in run.message
 
 
+@pytest.mark.parametrize(
+    ("begin", "until", "outcome"),
+    [
+        (0.0, 3.0, ds.Outcome.COMPLETED),  # it ends at the last node, and does not pass it
+        (0.0, 3.1, ds.Outcome.FAILED),
+        (3.5, 5.0, ds.Outcome.COMPLETED),
+        (-1.0, 0.5, ds.Outcome.FAILED),  # what lies behind the kink says nothing of its size
+    ],
+)
+def test_a_smooth_table_in_a_constraint_may_be_held_up_to_its_ends_but_not_across(
+    begin, until, outcome
+):
+    q = ds.coordinates(x="m", y="m")
+    length = ds.table("hoist", [0, 1, 2, 3], [1.0, 1.2, 1.1, 1.4], "cubic")(ds.time)
+    rope = ds.Holonomic("rope", q.x**2 + q.y**2 - length**2)
+    system = ds.MechanicalSystem(
+        q, kinetic=(q.dot.x**2 + q.dot.y**2) / 2, potential=9.81 * q.y, goals=[rope]
+    )
+    run = ds.solve(system, until, {"x": 0.6}, guess={"y": -0.8}, start_time=begin)
+    assert run.outcome is outcome
+    if outcome is ds.Outcome.FAILED:
+        assert SMOOTH in run.message
+    assert run.audit().holds
+
+
 def test_consistent_states_and_small_motions_take_the_piece_in_which_they_are():
     q = ds.coordinates(x="m", y="m")
     nodes = [-1.0, 0.0, 1.0, 2.0, 3.0]
