@@ -78,14 +78,13 @@ class Place:
 
     def left(self) -> np.ndarray:
         """Return the rows of F in terms that do not depend on rotations of bases, (a, r)."""
-        task, bases, matrix = self.curve.task, self.linear.shot.bases, self.linear.matrix
-        count, states, pieces = bases[0].shape[1], len(task.sizes), task.pieces
-        rest = len(matrix) - pieces * count
+        shot, matrix = self.linear.shot, self.linear.matrix
+        states, pieces = len(self.curve.task.sizes), len(shot.bases)
+        rest = len(matrix) - shot.count
         turned = np.zeros((pieces * states + rest, len(matrix)))
-        for k in range(pieces):
-            rows = slice(k * states, (k + 1) * states)
-            turned[rows, k * count : (k + 1) * count] = bases[(k + 1) % pieces]
-        turned[pieces * states :, pieces * count :] = np.eye(rest)
+        for k, basis in enumerate((*shot.bases[1:], shot.bases[0])):
+            turned[k * states : (k + 1) * states, shot.rows[k]] = basis
+        turned[pieces * states :, shot.count :] = np.eye(rest)
         return turned
 
 

@@ -221,14 +221,14 @@ class Curve:
         """Return the column of a parameter, and the scaled derivative of the places by it."""
         index = self.axis.index
         assert index is not None
-        nodes, count = shot.guess.nodes, shot.bases[0].shape[1]
+        nodes = shot.guess.nodes
         along = np.array([follows(task, node, index) for node in nodes]) / task.sizes
         column = np.zeros(rows)
         lengthening = task.period_slope(nodes[0], self.axis.name)
         for k in range(task.pieces):
             onto = (k + 1) % task.pieces
             own = slopes.parameters[k][:, 0] + lengthening * slopes.by_period[k]
-            column[k * count : (k + 1) * count] = own - shot.bases[onto].T @ along[onto]
+            column[shot.rows[k]] = own - shot.bases[onto].T @ along[onto]
         first, at = nodes[0], rows - len(task.family)
         step = BY_DIFFERENCE * self.axis.scale
         for place, (integral, _) in enumerate(task.family):
@@ -255,15 +255,15 @@ class Curve:
         return float(np.linalg.norm(cotangent(task, gradient, shot.bases[0]))) or 1.0
 
     def _embedding(self, task: Task, shot: Shot, along: np.ndarray) -> np.ndarray:
-        count, states = shot.bases[0].shape[1], len(task.sizes)
+        states = len(task.sizes)
         border = int(task.free_period) + len(shot.amounts)
-        columns = task.pieces * count + border + len(task.integrals) + 1
+        columns = shot.count + border + len(task.integrals) + 1
         matrix = np.zeros((task.pieces * states + border + 1, columns))
         for k, basis in enumerate(shot.bases):
             rows = slice(k * states, (k + 1) * states)
-            matrix[rows, k * count : (k + 1) * count] = basis
+            matrix[rows, shot.spans[k]] = basis
             matrix[rows, -1] = self.axis.scale * along[k]
-        at, row = task.pieces * count, task.pieces * states
+        at, row = shot.count, task.pieces * states
         if task.free_period:
             matrix[row, at] = 1.0 / self.period
             at, row = at + 1, row + 1

@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
+from daesolve.analysis.orbits.autonomy import clocks, is_autonomous, resets_of
 from daesolve.analysis.orbits.bends import Bends
 from daesolve.analysis.propagation import TOGETHER, Propagation, legs_of
 from daesolve.analysis.variational import guard_slopes
@@ -32,8 +33,6 @@ from daesolve.trajectory.trajectory import Trajectory
 
 LONGER = 1.25
 """How far ahead a passage is first searched, as a multiple of the expected time."""
-CLOCK_SAMPLES = 8
-"""The number of random places at which resets are compared with themselves at another time."""
 DOUBLINGS = 5
 """How often the range of the search for a passage is doubled before it fails."""
 
@@ -191,78 +190,33 @@ class Flow:
     @cached_property
     def autonomous(self) -> bool:
         """Whether the motion, its guards and its resets are independent of time."""
-        whole, (t, _, _) = self._smooth
-        if ca.depends_on(whole, t):
-            return False
-        own = self._resets
-        return not ca.depends_on(own, self.dynamics.t) or self._only_clocks(own)
-
-    @property
-    def _smooth(self) -> tuple[ca.SX, tuple[ca.SX, ca.SX, ca.SX]]:
-        """The rates and the guards, as expressions of (t, x, p)."""
-        problem = self.whole
-        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        return ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p)), (t, x, p)
-
-    @property
-    def _resets(self) -> ca.SX:
-        """The values set by resets, in the symbols of the equations."""
-        resets = [
-            expression
-            for row in self.dynamics.resets.values()
-            for expression in (*row.states.values(), *row.values.values(), row.restitution)
-        ]
-        return ca.vertcat(ca.SX(0, 1), *resets)
+        return is_autonomous(self.dynamics, self.whole)
 
     def depends_on(self, name: str) -> bool:
         """Return whether the motion, its guards or its resets depend on a parameter."""
         index = self.value_names.index(name)
-        whole, (_, _, p) = self._smooth
-        dynamics = self.dynamics
+        dynamics, problem = self.dynamics, self.whole
+        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        whole = ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p))
         momentary = [
             link
             for row in dynamics.resets.values()
             for goal in row.momentary
             for link in goal.chain
         ]
-        own = ca.vertcat(self._resets, ca.SX(0, 1), *momentary)
+        own = ca.vertcat(resets_of(dynamics), *momentary)
         return ca.depends_on(whole, p[index]) or ca.depends_on(own, dynamics.p[index])
 
     @cached_property
     def clocks(self) -> tuple[str, ...]:
-        """The discrete values that a reset sets to the time."""
-        t = self.dynamics.t
-        rows = self.dynamics.resets.values()
-        return tuple(n for row in rows for n, v in row.values.items() if ca.is_equal(v, t))
+        """The discrete values that are set to instants along the motion."""
+        return clocks(self.dynamics)
 
     @cached_property
     def of_tables(self) -> frozenset[str]:
         """The discrete values of tables."""
         rows = self.dynamics.drives
         return frozenset(name for row in rows if row.lookup is not None for name in row.values)
-
-    def _only_clocks(self, resets: ca.SX) -> bool:
-        """Return whether resets are the same at another time, if clocks show another time."""
-        dynamics, names = self.dynamics, list(self.dynamics.values)
-        places = [names.index(name) for name in self.clocks]
-        fired = [row.fired for row in dynamics.resets.values()]
-        arguments = [dynamics.t, dynamics.x, dynamics.p, ca.vertcat(*fired)]
-        function = ca.Function("resets", arguments, [resets])
-        generator = np.random.default_rng(3)
-        for _ in range(CLOCK_SAMPLES):
-            x, p = generator.normal(size=dynamics.x.numel()), generator.normal(size=len(names))
-            chosen = generator.integers(0, 2, size=ca.vertcat(*fired).numel())
-            later = p.copy()
-            later[places] += 1.0
-            first, second = (
-                np.asarray(function(time, x, q, chosen)).ravel()
-                for time, q in ((0.5, p), (1.5, later))
-            )
-            advance = second - first
-            given = [ca.is_equal(v, dynamics.t) for v in ca.vertsplit(resets)]
-            if not np.allclose(advance, np.where(given, 1.0, 0.0), atol=1e-12, equal_nan=True):
-                return False
-        return True
 
     @property
     def quadratures(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ accepted if the next step with the same matrix is shorter by as much as the damp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -161,6 +161,9 @@ def _checked(
     """
     if not shot.residual <= MISSED:
         raise NotPeriodicError(_missed(task, shot))
+    # The unfolding parameters at this shot; its guess has those of the step that led to it.
+    unfolding = step[len(step) - len(task.integrals) :]
+    shot = replace(shot, guess=replace(shot.guess, alpha=unfolding))
     weak = factors.weak
     doubts = [step, *(NOISE / factors.values[weak])[:, None] * factors.right[weak]]
     lengths = [_length(task, shot, doubt) for doubt in doubts]
@@ -199,8 +202,7 @@ def _closer(task: Task, shot: Shot, step: np.ndarray) -> Shot | None:
 
 def _right(task: Task, shot: Shot) -> np.ndarray:
     """Return the residual of a shot, in the order of the equations."""
-    ends = [-(shot.bases[(k + 1) % task.pieces].T @ shot.defects[k]) for k in range(task.pieces)]
-    return np.concatenate([*ends, conditions(task, shot).right])
+    return np.concatenate([shot.missing(), conditions(task, shot).right])
 
 
 def _factored(task: Task, shot: Shot, matrix: np.ndarray) -> Factors:
@@ -240,14 +242,14 @@ def still(task: Task, shot: Shot) -> float:
 
 def _most(task: Task, shot: Shot, step: np.ndarray) -> list[str]:
     """Return the names of the one or two states that a step changes most, at the first place."""
-    along = np.abs(shot.bases[0] @ step[: shot.bases[0].shape[1]])
+    along = np.abs(shot.bases[0] @ step[shot.spans[0]])
     names = list(names_of(task))
     return [names[int(k)] for k in np.argsort(-along)[:2] if along[k] >= 0.1 * np.max(along)]
 
 
 def _length(task: Task, shot: Shot, step: np.ndarray) -> float:
     """Return the length of a step in sizes, without alpha and with the relative period."""
-    size = task.pieces * shot.bases[0].shape[1]
+    size = shot.count
     parts = [float(np.max(np.abs(step[:size]), initial=0.0))]
     if task.free_period:
         parts.append(abs(float(step[size])) / shot.guess.period)

@@ -14,6 +14,7 @@ regular family.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -152,6 +153,30 @@ class Shot:
     amounts: np.ndarray
 
     @property
+    def spans(self) -> tuple[slice, ...]:
+        """The coordinates of each place among those of all: modes differ in their number."""
+        ends = np.cumsum([0, *(basis.shape[1] for basis in self.bases)]).tolist()
+        return tuple(slice(*pair) for pair in itertools.pairwise(ends))
+
+    @property
+    def rows(self) -> tuple[slice, ...]:
+        """The same at the ends of the pieces: those of the first place come last."""
+        first = self.spans[0].stop
+        moved = [slice(span.start - first, span.stop - first) for span in self.spans[1:]]
+        return (*moved, slice(self.count - first, self.count))
+
+    @property
+    def count(self) -> int:
+        """The number of coordinates of all places."""
+        return sum(basis.shape[1] for basis in self.bases)
+
+    def missing(self) -> np.ndarray:
+        """Return what the defects lack, in the coordinates of the places at which pieces end."""
+        onto = (*self.bases[1:], self.bases[0])
+        pairs = zip(onto, self.defects, strict=True)
+        return np.concatenate([-(basis.T @ defect) for basis, defect in pairs])
+
+    @property
     def residual(self) -> float:
         """The largest defect, in sizes."""
         return float(np.max(np.abs(self.defects)))
@@ -204,14 +229,14 @@ class Slopes:
     Parameters
     ----------
     pieces
-        (d, d) for each piece in the coordinates of the bases; the last leads back to the first
-        place.
+        (e, d) for each piece, from the coordinates of its place to those of the next; the last
+        leads back to the first place.
     by_period
-        (K, d) derivatives of each end by the period; zero if a guard ends it.
+        (e,) for each piece: derivatives of its end by the period; zero if a guard ends it.
     by_amounts
         (d, m) derivatives of the last end by the amounts.
     parameters
-        (K, d, q) derivatives of each end by q parameters, with the places held.
+        (e, q) for each piece: derivatives of its end by q parameters, with the places held.
     end
         (n, d + q) derivatives of the state at the end of the last piece, before the symmetry.
     notes
@@ -222,9 +247,9 @@ class Slopes:
     """
 
     pieces: tuple[np.ndarray, ...]
-    by_period: np.ndarray
+    by_period: tuple[np.ndarray, ...]
     by_amounts: np.ndarray
-    parameters: np.ndarray
+    parameters: tuple[np.ndarray, ...]
     end: np.ndarray
     notes: tuple[str, ...]
     apart: np.ndarray
@@ -282,9 +307,9 @@ def slopes_of(
         by_period.append(along / task.pieces if timed else np.zeros(len(along)))
     return Slopes(
         tuple(pieces),
-        np.array(by_period),
+        tuple(by_period),
         _by_amounts(task, shot),
-        np.array(by_parameters).reshape(task.pieces, len(by_period[0]), len(by)),
+        tuple(by_parameters),
         end,
         tuple(dict.fromkeys(notes)),
         np.vstack(apart),
@@ -396,10 +421,9 @@ def _unit(vector: np.ndarray) -> np.ndarray:
 
 def moved(task: Task, shot: Shot, step: np.ndarray, part: float) -> Guess:
     """Return the guess after a fraction of a step of all unknowns."""
-    guess, count = shot.guess, shot.bases[0].shape[1]
+    guess, at = shot.guess, shot.count
     step = part * step
     period = float(guess.period)
-    at = task.pieces * count
     if task.free_period:
         period, at = period + float(step[at]), at + 1
     amounts = guess.amounts + step[at : at + len(guess.amounts)]
@@ -407,7 +431,7 @@ def moved(task: Task, shot: Shot, step: np.ndarray, part: float) -> Guess:
     nodes: list[Node] = []
     first = guess.nodes[0].time
     for k, node in enumerate(guess.nodes):
-        change = task.sizes * (shot.bases[k] @ step[k * count : (k + 1) * count])
+        change = task.sizes * (shot.bases[k] @ step[shot.spans[k]])
         p = node.p.copy()
         states = len(node.x)
         p[list(task.remembered)] += change[states:]
@@ -420,24 +444,19 @@ def assembled(
     task: Task, shot: Shot, slopes: Slopes, given: Conditions
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the matrix and the right side of the step of all unknowns."""
-    count, pieces = shot.bases[0].shape[1], task.pieces
+    size, spans, rows = shot.count, shot.spans, shot.rows
     border = int(task.free_period) + len(shot.amounts) + len(task.integrals)
-    size = pieces * count
     matrix = np.zeros((size + len(given.right), size + border))
-    right = np.zeros(len(matrix))
-    for k in range(pieces):
-        onto = (k + 1) % pieces
-        rows = slice(k * count, (k + 1) * count)
-        matrix[rows, k * count : (k + 1) * count] += slopes.pieces[k]
-        matrix[rows, onto * count : (onto + 1) * count] -= np.eye(count)
-        right[rows] = -(shot.bases[onto].T @ shot.defects[k])
+    right = np.concatenate([shot.missing(), given.right])
+    for k, (own, onto) in enumerate(zip(spans, (*spans[1:], spans[0]), strict=True)):
+        matrix[rows[k], own] += slopes.pieces[k]
+        matrix[rows[k], onto] -= np.eye(len(slopes.pieces[k]))
         if task.free_period:
-            matrix[rows, size] = slopes.by_period[k]
-    last, at = slice(size - count, size), size + int(task.free_period)
+            matrix[rows[k], size] = slopes.by_period[k]
+    last, at = rows[-1], size + int(task.free_period)
     matrix[last, at : at + len(shot.amounts)] = slopes.by_amounts
     matrix[last, at + len(shot.amounts) :] = given.unfolding
-    matrix[size:, :count] = given.rows
-    right[size:] = given.right
+    matrix[size:, spans[0]] = given.rows
     return matrix, right
 
 
