@@ -17,6 +17,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from daesolve.analysis.orbits.carrying import derivatives
 from daesolve.analysis.orbits.flights import Flight, Flow, Node, flown
 from daesolve.analysis.orbits.tongues import Misses, Tongue, tongue, zeros
 from daesolve.analysis.variational import differentiated
@@ -162,7 +163,7 @@ class CircleMap:
         along, _ = differentiated(states, inside, STEP * self.modulo)
         slopes = np.zeros((len(node.x) + len(flow.whole.values), 1))
         slopes[: len(along), 0] = along
-        factor = flow.derivatives(flight, slopes).state[index, 0]
+        factor = derivatives(flow, flight, slopes).state[index, 0]
         return angle + float(flight.end.x[index] - node.x[index]), float(factor)
 
     @property

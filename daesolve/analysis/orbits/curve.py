@@ -190,6 +190,7 @@ class Curve:
             p[list(task.remembered)] += step[states:]
             time = first.time + k * period / task.pieces
             nodes[k] = task.flow.consistent(time, node.x + step[:states], p)
+        nodes[0] = task.begun(nodes[0], period)
         return Guess(tuple(nodes), period, amounts, np.zeros(len(task.integrals))), value
 
     def _with_value(self, node: Node, value: float) -> Node:

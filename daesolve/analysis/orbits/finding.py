@@ -14,6 +14,7 @@ import numpy as np
 from daesolve.analysis.orbits.first_look import (
     ASIDE,
     Ending,
+    after_event,
     check_is_steady,
     check_mode,
     check_moves,
@@ -190,7 +191,9 @@ def periodic_orbit(
     wanted = family or {}
     settled = bool(discrete)
     ending = Ending(period, passage, up_to, None if flow.autonomous else follows, steady)
-    return found_from(flow, start, ending, wanted, pieces, verify, settled=settled, notes=said)
+    ending, noted = after_event(flow, start, ending)
+    notes = [*said, *noted]
+    return found_from(flow, start, ending, wanted, pieces, verify, settled=settled, notes=notes)
 
 
 def found_from(
@@ -238,7 +241,7 @@ def finished(
         notes += _jumps(orders)
     notes += [*_nearly_conserved(task, shot), *remarks(task, shot, spectrum)]
     first = shot.guess.nodes[0]
-    run = flown(replace(_starting_at(flow, first), until=first.time + shot.period))
+    run = flown(flow.beginning(first, shot.period))
     notes += _of_least(task, shot, run)
     digits, of_multipliers, said = _how_exact(task, found, spectrum, verify)
     notes += said
@@ -372,11 +375,6 @@ def _prepared(system: System, request: Request) -> tuple[Prepared, list[str]]:
                 found = prepare_once(system, replace(request, initial={}, guess=guess))
                 return found, [f"the guess was made {part:+.0%} faster: {refusal}"] if part else []
         raise
-
-
-def _starting_at(flow: Flow, node: Node) -> Prepared:
-    start = replace(flow.prepared.start, state=node.x)
-    return replace(flow.prepared, start=start, values=node.p, start_time=node.time)
 
 
 # -- the guess -------------------------------------------------------------------------------------

@@ -33,6 +33,8 @@ STEADY = 1e-8
 """A rate beside the symmetry, relative to the largest rate in sizes, that counts as none."""
 TOWARDS_FAMILY = 12
 """Steps of the search for the values of a family near a guess."""
+AT_ABOUT = 0.25
+"""How far a period may be from that of its guess, if it begins at an event."""
 LOOKED_AT = 5
 """The number of places at which symmetries are tested."""
 ASIDE = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1)
@@ -93,8 +95,28 @@ def first_look(
         again = shoot(task, Guess((_in_mode_of_end(task, shot),), foreseen, np.zeros(0)))
         shot = again if not _modes(task, again) else shot
     shot = replace(shot, guess=replace(shot.guess, period=shot.period))
+    task = replace(task, seam=flow.at_section(shot.flights[-1]))
     slopes = slopes_of(task, shot)
     return task, shot, slopes, faster
+
+
+def after_event(flow: Flow, start: Node, ending: Ending) -> tuple[Ending, list[str]]:
+    """Return how an orbit ends whose guess stands where an event has just happened, and a note.
+
+    Its period then ends with a later passage of the same guard, if there is one at about the time.
+    """
+    if not flow.autonomous or ending.period is None or ending.passage is not None or ending.steady:
+        return ending, []
+    for name in flow.passed(start, ending.period):
+        with suppress(NotPeriodicError):
+            record = flow.fly(start, (1.0 + AT_ABOUT) * ending.period).record
+            times = [event.time - start.time for event in record.events if event.name == name]
+            off = np.abs(np.array(times) - ending.period)
+            if len(off) and np.min(off) <= AT_ABOUT * ending.period:
+                passage = Passage(name, int(np.argmin(off)) + 1)
+                note = f"the guess stands at the event {name!r}, so the orbit starts right after it"
+                return replace(ending, passage=passage), [note]
+    return ending, []
 
 
 def _first_shot(task: Task, start: Node, foreseen: float) -> tuple[Shot, float]:

@@ -5,7 +5,6 @@ One preparation serves every piece: pieces differ in their start, values and end
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +16,6 @@ import numpy as np
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.analysis.orbits.autonomy import clocks, is_autonomous, resets_of
 from daesolve.analysis.orbits.bends import Bends
-from daesolve.analysis.propagation import TOGETHER, Propagation, legs_of
 from daesolve.analysis.variational import guard_slopes
 from daesolve.equations.consistency import Start, complete_start
 from daesolve.errors import NotPeriodicError
@@ -33,7 +31,12 @@ from daesolve.trajectory.trajectory import Trajectory
 
 LONGER = 1.25
 """How far ahead a passage is first searched, as a multiple of the expected time."""
-DOUBLINGS = 5
+SEAM = 1e-9
+"""Guards at zero within this part of a flight's duration count as at its start or end."""
+TOWARDS_GUARD = 6
+"""Steps of Newton's method to a section."""
+EPSILON = float(np.finfo(float).eps)
+DOUBLINGS = 10
 """How often the range of the search for a passage is doubled before it fails."""
 
 
@@ -66,6 +69,8 @@ class Flight:
         The first and the last place.
     stop
         The event at which it ends; None if it ends at a time.
+    closing
+        The last event that belongs to it, if its record goes on beyond.
     bends
         The events at which only the expression of the rates changes, not their values.
     """
@@ -76,14 +81,15 @@ class Flight:
     start: Node
     end: Node
     stop: Happening | None = None
+    closing: Happening | None = None
     bends: tuple[Happening, ...] = ()
 
     @property
     def happened(self) -> list[Happening]:
-        """The events on the way, including the one at its end."""
-        if self.stop is None:
+        """The events on the way, including those at its end."""
+        if self.closing is None:
             return list(self.record.events)
-        last = next(k for k, event in enumerate(self.record.events) if event is self.stop)
+        last = next(k for k, event in enumerate(self.record.events) if event is self.closing)
         return self.record.events[: last + 1]
 
     @property
@@ -121,6 +127,12 @@ def check_not_interrupted(run: Trajectory) -> None:
         raise KeyboardInterrupt
 
 
+def _last_within(record: RunRecord, time: float, least: float) -> Happening | None:
+    """Return the last event that changes something within a tiny time; None if there is none."""
+    found = [e for e in record.events if e.after is not None and abs(e.time - time) <= least]
+    return found[-1] if found else None
+
+
 def passing_rates(flight: Flight) -> Iterator[tuple[str, float]]:
     """Return the rates at which guards of effective events pass: name and rate."""
     prepared, record = flight.prepared, flight.record
@@ -140,33 +152,6 @@ def passing_rates(flight: Flight) -> Iterator[tuple[str, float]]:
         first = int(firsts[names.index(event.name)])
         for place in event.fired:
             yield event.name, abs(float(rates[first + place]))
-
-
-class Derivatives:
-    """Derivatives of the end of a flight.
-
-    Parameters
-    ----------
-    state, values
-        (n, k) and (np, k): derivatives of the end state and of the values there.
-    times
-        (k,) derivatives of the end time.
-    notes
-        Guards that pass together, and one-sided derivatives.
-    apart
-        (m, k) derivatives of the times between guards that pass together, in order.
-    """
-
-    def __init__(
-        self,
-        state: np.ndarray,
-        values: np.ndarray,
-        times: np.ndarray,
-        notes: list[str],
-        apart: np.ndarray,
-    ) -> None:
-        self.state, self.values, self.times, self.notes = state, values, times, notes
-        self.apart = apart
 
 
 class Flow:
@@ -284,20 +269,29 @@ class Flow:
     # -- flights ------------------------------------------------------------------------------
 
     def fly(self, start: Node, duration: float) -> Flight:
-        """Run for some time.
+        """Run for some time, the events at its end included.
 
         Raises
         ------
         NotPeriodicError
             The motion ends too early.
         """
-        prepared, run, record = self._run(start, duration)
+        prepared, run, record = self.run(start, duration)
         self._check_reached(run)
         end = self.node(prepared, record, record.boundaries[-1])
+        if self._is_due(end, record, duration):
+            further = self.run(start, (1.0 + 2.0 * SEAM) * duration)
+            closing = _last_within(further[2], end.time, SEAM * duration)
+            if closing is not None and closing.after is not None:
+                prepared, run, record = further
+                last = self.node(prepared, record, closing.after)
+                onward = (end.time - last.time) * self.rate(last)
+                end = Node(end.time, last.x + onward, last.p)
+                return self._bent(Flight(prepared, record, run, start, end, closing=closing))
         return self._bent(Flight(prepared, record, run, start, end))
 
     def fly_to(self, start: Node, passage: Passage, foreseen: float) -> Flight:
-        """Run to the passage of a guard.
+        """Run to the passage of a guard, the events at the same instant included.
 
         Parameters
         ----------
@@ -313,15 +307,15 @@ class Flow:
         """
         duration, found = LONGER * foreseen, list[Happening]()
         for _ in range(DOUBLINGS):
-            prepared, run, record = self._run(start, duration)
+            prepared, run, record = self.run(start, duration)
             found = [event for event in record.events if event.name == passage.event]
             # If the start lies on the guard, rounding may make it pass immediately.
-            least = 1e-9 * foreseen
-            found = [event for event in found if abs(event.time - start.time) > least]
+            found = [event for event in found if abs(event.time - start.time) > SEAM * foreseen]
             if len(found) >= passage.count:
                 stop = found[passage.count - 1]
-                end = self.node(prepared, record, stop.after or stop.at, stop.time)
-                return self._bent(Flight(prepared, record, run, start, end, stop))
+                closing = _last_within(record, stop.time, SEAM * foreseen) or stop
+                end = self.node(prepared, record, closing.after or closing.at, stop.time)
+                return self._bent(Flight(prepared, record, run, start, end, stop, closing))
             self._check_reached(run)
             duration *= 2.0
         raise NotPeriodicError(
@@ -342,7 +336,17 @@ class Flow:
     def _bends(self) -> Bends:
         return Bends(self.prepared, self.whole)
 
-    def _run(self, start: Node, duration: float) -> tuple[Prepared, Trajectory, RunRecord]:
+    def run(
+        self, start: Node, duration: float, at: At = ()
+    ) -> tuple[Prepared, Trajectory, RunRecord]:
+        """Run from a place after the events there."""
+        prepared = self.beginning(start, duration)
+        run, record = simulate_recorded(prepared, at)
+        check_not_interrupted(run)
+        return prepared, run, record
+
+    def beginning(self, start: Node, duration: float) -> Prepared:
+        """Return a run from a place, at which the events have happened that leave it as it is."""
         prepared = replace(
             self.prepared,
             start=Start(start.x, {}),
@@ -350,9 +354,96 @@ class Flow:
             start_time=start.time,
             until=start.time + duration,
         )
-        run, record = simulate_recorded(prepared, [])
-        check_not_interrupted(run)
-        return prepared, run, record
+        passed = self.passed(start, duration)
+        if not passed:
+            return prepared
+        request = replace(prepared.request, begun={}, continues={"fired": passed})
+        return replace(prepared, request=request)
+
+    # -- seams ------------------------------------------------------------------------------------
+
+    def passed(self, start: Node, duration: float) -> dict[str, tuple[int, ...]]:
+        """Return the guards at zero at a place that pass on after their events, by name.
+
+        A state cannot tell whether these events are about to happen, or have happened: a place is
+        after them. If an event sends its guard back or away, its guard tells.
+        """
+        rates, near = self._near_zero(start, duration)
+        if not near.any():
+            return {}
+        still = replace(self.prepared, start=Start(start.x, {}), values=start.p)
+        still = replace(still, start_time=start.time, until=start.time + 2.0 * SEAM * duration)
+        _, record = simulate_recorded(still, ())
+        events = [event for event in record.events if event.after is not None]
+        if not events:
+            return {}
+        assert events[-1].after is not None
+        after, beside = self._near_zero(self.node(still, record, events[-1].after), duration)
+        on = near & beside & (rates * after > 0.0)
+        found: dict[str, tuple[int, ...]] = {}
+        for event in events:
+            first = self._firsts[event.name]
+            if all(on[first + place] for place in event.fired):
+                found[event.name] = (*found.get(event.name, ()), *event.fired)
+        return found
+
+    def at_section(self, flight: Flight) -> int | None:
+        """Return the guard at whose passage a flight ends, if it is still at zero afterwards."""
+        if flight.stop is None:
+            return None
+        guard = self._firsts[flight.stop.name] + flight.stop.fired[0]
+        near = self._near_zero(flight.end, flight.end.time - flight.start.time)[1]
+        return guard if near[guard] else None
+
+    def onto(self, guard: int, node: Node, farthest: float) -> Node:
+        """Return the place near by at which the motion through a place has a guard at zero.
+
+        Parameters
+        ----------
+        guard, node
+            The guard, and the place.
+        farthest
+            The largest time between them, s; beyond, the place itself is returned.
+        """
+        moved = node
+        for _ in range(TOWARDS_GUARD):
+            values, rates = self._guards(moved)
+            late = float(values[guard] / rates[guard]) if rates[guard] else math.inf
+            if not abs(late) <= farthest:
+                return node
+            if abs(late) <= EPSILON * farthest:
+                break
+            moved = self.consistent(node.time, moved.x - late * self.rate(moved), moved.p)
+        return moved
+
+    def _near_zero(self, node: Node, duration: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rates of guards at a place, and which are zero but for a tiny time."""
+        values, rates = self._guards(node)
+        return rates, np.abs(values) <= SEAM * duration * np.abs(rates)
+
+    def _guards(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
+        """Return the guards at a place, and their rates."""
+        problem = self.whole
+        x = np.concatenate([node.x, np.zeros(problem.size - len(node.x))])
+        still = np.zeros(problem.size), np.zeros(len(problem.values))
+        own = node.p[: len(problem.values)]
+        values, rates, _ = guard_slopes(problem)(node.time, x, own, 0.0, *still)
+        return values, rates
+
+    @cached_property
+    def _firsts(self) -> dict[str, int]:
+        """The first guard of each event."""
+        counts = np.cumsum([0, *(event.count for event in self.whole.events)]).tolist()
+        return {event.name: counts[k] for k, event in enumerate(self.whole.events)}
+
+    def _is_due(self, end: Node, record: RunRecord, duration: float) -> bool:
+        """Return whether a guard is at zero at the end of a run whose event has not happened."""
+        rates, near = self._near_zero(end, duration)
+        late = [e for e in record.events if abs(e.time - end.time) <= SEAM * duration]
+        for event in late:
+            near[[self._firsts[event.name] + place for place in event.fired]] = False
+        ways = np.array([event.direction.value for event in self.whole.guarded])
+        return bool(np.any(near & (ways * rates >= 0.0)))
 
     def _check_reached(self, run: Trajectory) -> None:
         if run.outcome is not Outcome.COMPLETED:
@@ -371,81 +462,3 @@ class Flow:
         x = x[: len(self.names)]
         x[list(prepared.wrapped)] += 2.0 * math.pi * place.whole_turns
         return Node(moment, x, p)
-
-    def derivatives(
-        self, flight: Flight, slopes: np.ndarray, *, backwards: bool = False
-    ) -> Derivatives:
-        """Carry derivatives of the start, (n + np, k), to the end of a flight.
-
-        Guards that pass together are processed in order, or `backwards`.
-        """
-        if not slopes.shape[1]:  # A start without freedom, such as a follower on its cam.
-            states = len(self.names)
-            none = np.zeros(0)
-            return Derivatives(slopes[:states], slopes[states:], none, [], np.zeros((0, 0)))
-        names = {f"direction {k + 1}": 1.0 for k in range(slopes.shape[1])}
-        solver = flight.prepared.request.solver
-        carried = Propagation(flight.prepared, flight.record, solver, slopes, names)
-        carried.backwards = backwards
-        for row in self.dynamics.invariants:
-            # Motions of another energy are possible: nothing may draw the motion back.
-            if row.on != "positions":
-                carried.rates[ValueKind.RATE.place(row.name, carried.problem.values)] = 0.0
-        if flight.stop is None:
-            state, times = carried.to_end(flight.run.outcome)
-            return self._result(carried, flight, state, times)
-        return self._to_stop(carried, flight, flight.stop)
-
-    def _to_stop(self, carried: Propagation, flight: Flight, stop: Happening) -> Derivatives:
-        record, prepared = flight.record, flight.prepared
-        boundaries, legs = record.boundaries, legs_of(record, prepared)
-        carried.happen(legs[0], {}, np.zeros(len(carried.sizes)))
-        for here, there, happened in zip(boundaries, boundaries[1:], legs[1:], strict=False):
-            passing = [event.time for event in happened if event.after is None]
-            changes = carried.advance(here, there.time, passing)
-            place = next((k for k, event in enumerate(happened) if event is stop), None)
-            if place is None:
-                carried.happen(happened, changes, None)
-                continue
-            if stop.after is None:
-                carried.happen(happened[: place + 1], changes, None)
-                times = carried.event_times[-1]
-                state = changes[stop.time]
-            else:
-                first = len(carried.event_times)
-                carried.happen(happened, changes, None)
-                times = carried.event_times[first + place]
-                state = carried.state
-            onward = np.outer(self.rate(flight.end), times)
-            return self._result(carried, flight, state[: len(onward)] + onward, times)
-        raise AssertionError("the event lies beyond the run")
-
-    def _result(
-        self, carried: Propagation, flight: Flight, state: np.ndarray, times: np.ndarray
-    ) -> Derivatives:
-        notes = [
-            f"{guards} pass together: multipliers depend on their order"
-            for guards in dict.fromkeys(guards for _, guards, _ in carried.parted)
-        ]
-        apart = [*carried.apart]
-        changing = [
-            (event, moved)
-            for event, moved in zip(flight.happened, carried.event_times, strict=False)
-            if event.after is not None and event not in flight.bends
-        ]
-        elapsed = abs(flight.end.time - flight.start.time)
-        for (one, first), (other, second) in itertools.pairwise(changing):
-            # One instant, which rounding has made two.
-            if abs(other.time - one.time) <= TOGETHER * elapsed and one.after is not other.after:
-                apart.append(second - first)
-                notes.append(
-                    f"{_called(one)} and {_called(other)} pass together: multipliers depend on "
-                    "their order"
-                )
-        rows = np.array(apart).reshape(len(apart), state.shape[1])
-        return Derivatives(state[: len(self.names)], carried.values, times, notes, rows)
-
-
-def _called(event: Happening) -> str:
-    """Return the name of an event with its guards."""
-    return f"{event.name!r} ({', '.join(str(guard + 1) for guard in event.fired)})"

@@ -22,12 +22,15 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.manifold import Manifold
-from daesolve.analysis.orbits.flights import Derivatives, Flight, Flow, Node, Passage
+from daesolve.analysis.orbits.carrying import Derivatives, derivatives
+from daesolve.analysis.orbits.flights import Flight, Flow, Node, Passage
 from daesolve.analysis.orbits.integrals import Integral
 from daesolve.analysis.orbits.symmetry import Group
 
 BY_DIFFERENCE = 1e-6
 """The change of a free amount for differentiating by it; the group is smooth."""
+BESIDE_SECTION = 0.1
+"""How far from its section, as a part of the period, a first place is moved onto it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,8 @@ class Task:
         The period as a function of parameters; None if it is a number or free.
     steady
         Whether the motion follows its symmetry: each state is the first one, shifted and turned.
+    seam
+        The guard at whose zero the first place lies, after its event; None if it lies elsewhere.
     """
 
     flow: Flow
@@ -67,6 +72,13 @@ class Task:
     remembered: tuple[int, ...] = ()
     rule: ca.Function | None = None
     steady: bool = False
+    seam: int | None = None
+
+    def begun(self, node: Node, period: float) -> Node:
+        """Return the first place at its section, along the motion through a place near by."""
+        if self.seam is None:
+            return node
+        return self.flow.onto(self.seam, node, BESIDE_SECTION * period)
 
     @property
     def conserves(self) -> bool:
@@ -293,7 +305,7 @@ def slopes_of(
         start, basis = shot.guess.nodes[k], shot.bases[k]
         onto = shot.bases[0] if last else shot.bases[k + 1]
         slopes = _start_slopes(task, start, basis, by)
-        found = task.flow.derivatives(flight, slopes, backwards=backwards)
+        found = derivatives(task.flow, flight, slopes, backwards=backwards)
         notes, end = notes + found.notes, found.state
         back = inverse if last else np.eye(len(inverse))
         at_end = onto.T @ (_part_of(task, back, found) / task.sizes[:, None])
@@ -437,6 +449,7 @@ def moved(task: Task, shot: Shot, step: np.ndarray, part: float) -> Guess:
         p[list(task.remembered)] += change[states:]
         time = first + k * period / task.pieces
         nodes.append(task.flow.consistent(time, node.x + change[:states], p))
+    nodes[0] = task.begun(nodes[0], period)
     return Guess(tuple(nodes), period, amounts, step[at : at + len(task.integrals)])
 
 
