@@ -16,8 +16,6 @@ from daesolve.posing.value_names import instants
 
 SAMPLES = 8
 """The number of random places at which expressions are compared with themselves later."""
-LATER = 1.0
-"""How much later, s."""
 ALIKE = 1e-12
 """The relative difference that is rounding."""
 
@@ -74,16 +72,17 @@ def _moves_along(
     if not entries:
         return True
     function = ca.Function("compared", list(arguments), [ca.densify(ca.vertcat(*entries))])
-    advance = [LATER * ca.is_equal(entry, t) for entry in entries]
+    itself = np.array([ca.is_equal(entry, t) for entry in entries], dtype=float)
     generator, known = np.random.default_rng(3), np.zeros(len(entries), dtype=bool)
     for _ in range(SAMPLES):
         state, values = generator.normal(size=x.numel()), generator.normal(size=p.numel())
         chosen = generator.integers(0, 2, size=flags.numel())
+        time, later = generator.normal(size=2)
         first, second = (
-            np.asarray(function(0.5 + later, state, values + later * clocks, chosen)).ravel()
-            for later in (0.0, LATER)
+            np.asarray(function(time + moved, state, values + moved * clocks, chosen)).ravel()
+            for moved in (0.0, later)
         )
-        if not np.allclose(second - first, advance, ALIKE, ALIKE, equal_nan=True):
+        if not np.allclose(second, first + later * itself, ALIKE, ALIKE, equal_nan=True):
             return False
         known |= np.isfinite(first)
     return bool(known.all())

@@ -24,14 +24,15 @@ from daesolve.analysis.orbits.first_look import (
     needed_pieces,
     onto_family,
 )
-from daesolve.analysis.orbits.flights import Flow, Node, Passage, flown
+from daesolve.analysis.orbits.flights import Flow, Node, Passage
 from daesolve.analysis.orbits.least_period import multiple_of_least
 from daesolve.analysis.orbits.monodromy import REST, Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.orders import CONTINUOUS, jump_between
 from daesolve.analysis.orbits.remarks import remarks
-from daesolve.analysis.orbits.shooting import Shot, Task, slopes_of
+from daesolve.analysis.orbits.shooting import Shot, Task, one_period, slopes_of
+from daesolve.analysis.orbits.starts import away_from_events
 from daesolve.analysis.orbits.symmetry import UpTo
 from daesolve.analysis.orbits.verification import check_by_run, confirmed
 from daesolve.analysis.sections import guarded
@@ -209,6 +210,10 @@ def found_from(
 ) -> PeriodicOrbit:
     """Find the orbit near a place; `settled` if its mode is given. See `periodic_orbit`."""
     task, shot, slopes, faster = first_look(flow, start, ending, settled=settled)
+    later = away_from_events(task, shot)
+    if task.free_period and later is not None and not any(name in flow.names for name in family):
+        start = flow.at_time(flow.fly(shot.guess.nodes[0], later).end, start.time)
+        task, shot, slopes, _ = first_look(flow, start, ending, settled=True)
     task = in_family(task, shot, slopes, family)
     shot, slopes = onto_family(task, shot, slopes)
     count = pieces or needed_pieces(slopes)
@@ -241,7 +246,7 @@ def finished(
         notes += _jumps(orders)
     notes += [*_nearly_conserved(task, shot), *remarks(task, shot, spectrum)]
     first = shot.guess.nodes[0]
-    run = flown(flow.beginning(first, shot.period))
+    run = one_period(task, shot)
     notes += _of_least(task, shot, run)
     digits, of_multipliers, said = _how_exact(task, found, spectrum, verify)
     notes += said

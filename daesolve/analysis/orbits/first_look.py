@@ -15,7 +15,16 @@ from daesolve.analysis.orbits.flights import Flow, Node, Passage
 from daesolve.analysis.orbits.integrals import Integral, candidates, independent, pinned
 from daesolve.analysis.orbits.monodromy import REST
 from daesolve.analysis.orbits.newton import EQUILIBRIUM, still
-from daesolve.analysis.orbits.shooting import Guess, Shot, Slopes, Task, cotangent, shoot, slopes_of
+from daesolve.analysis.orbits.shooting import (
+    BESIDE_SECTION,
+    Guess,
+    Shot,
+    Slopes,
+    Task,
+    cotangent,
+    shoot,
+    slopes_of,
+)
 from daesolve.analysis.orbits.symmetry import UpTo, group_of
 from daesolve.errors import (
     DaesolveError,
@@ -95,7 +104,7 @@ def first_look(
         again = shoot(task, Guess((_in_mode_of_end(task, shot),), foreseen, np.zeros(0)))
         shot = again if not _modes(task, again) else shot
     shot = replace(shot, guess=replace(shot.guess, period=shot.period))
-    task = replace(task, seam=flow.at_section(shot.flights[-1]))
+    task, shot = _on_section(task, shot)
     slopes = slopes_of(task, shot)
     return task, shot, slopes, faster
 
@@ -117,6 +126,21 @@ def after_event(flow: Flow, start: Node, ending: Ending) -> tuple[Ending, list[s
                 note = f"the guess stands at the event {name!r}, so the orbit starts right after it"
                 return replace(ending, passage=passage), [note]
     return ending, []
+
+
+def _on_section(task: Task, shot: Shot) -> tuple[Task, Shot]:
+    """Return the task and the shot from a start at its section, if the event leaves it there."""
+    last, start = shot.flights[-1], shot.guess.nodes[0]
+    guard = task.flow.at_section(last)
+    if guard is None:
+        return task, shot
+    task = replace(task, seam=guard)
+    beside = task.flow.onto(guard, start, BESIDE_SECTION * shot.period)
+    moved = beside or task.flow.at_time(last.end, start.time)
+    if moved is start:
+        return task, shot
+    again = shoot(task, Guess((moved,), shot.period, np.zeros(0)))
+    return task, replace(again, guess=replace(again.guess, period=again.period))
 
 
 def _first_shot(task: Task, start: Node, foreseen: float) -> tuple[Shot, float]:

@@ -127,7 +127,7 @@ def check_not_interrupted(run: Trajectory) -> None:
         raise KeyboardInterrupt
 
 
-def _last_within(record: RunRecord, time: float, least: float) -> Happening | None:
+def last_within(record: RunRecord, time: float, least: float) -> Happening | None:
     """Return the last event that changes something within a tiny time; None if there is none."""
     found = [e for e in record.events if e.after is not None and abs(e.time - time) <= least]
     return found[-1] if found else None
@@ -253,6 +253,12 @@ class Flow:
         """Return a place with the pieces of tables that its arguments are in."""
         return replace(node, p=self._bends.pieces(node))
 
+    def at_time(self, node: Node, time: float) -> Node:
+        """Return a place of autonomous motions at another time, to which its clocks move too."""
+        p = node.p.copy()
+        p[[self.value_names.index(name) for name in self.clocks]] += time - node.time
+        return Node(time, node.x, p)
+
     def with_parameters(self, node: Node, parameters: Mapping[str, float]) -> Node:
         """Return a place with other numbers of parameters."""
         p = node.p.copy()
@@ -277,16 +283,14 @@ class Flow:
             The motion ends too early.
         """
         prepared, run, record = self.run(start, duration)
-        self._check_reached(run)
+        self.check_reached(run)
         end = self.node(prepared, record, record.boundaries[-1])
         if self._is_due(end, record, duration):
             further = self.run(start, (1.0 + 2.0 * SEAM) * duration)
-            closing = _last_within(further[2], end.time, SEAM * duration)
+            closing = last_within(further[2], end.time, SEAM * duration)
             if closing is not None and closing.after is not None:
                 prepared, run, record = further
-                last = self.node(prepared, record, closing.after)
-                onward = (end.time - last.time) * self.rate(last)
-                end = Node(end.time, last.x + onward, last.p)
+                end = self.after(prepared, record, closing.after, end.time)
                 return self._bent(Flight(prepared, record, run, start, end, closing=closing))
         return self._bent(Flight(prepared, record, run, start, end))
 
@@ -313,10 +317,10 @@ class Flow:
             found = [event for event in found if abs(event.time - start.time) > SEAM * foreseen]
             if len(found) >= passage.count:
                 stop = found[passage.count - 1]
-                closing = _last_within(record, stop.time, SEAM * foreseen) or stop
+                closing = last_within(record, stop.time, SEAM * foreseen) or stop
                 end = self.node(prepared, record, closing.after or closing.at, stop.time)
                 return self._bent(Flight(prepared, record, run, start, end, stop, closing))
-            self._check_reached(run)
+            self.check_reached(run)
             duration *= 2.0
         raise NotPeriodicError(
             f"the event {passage.event!r} passes {len(found)} times within "
@@ -395,7 +399,7 @@ class Flow:
         near = self._near_zero(flight.end, flight.end.time - flight.start.time)[1]
         return guard if near[guard] else None
 
-    def onto(self, guard: int, node: Node, farthest: float) -> Node:
+    def onto(self, guard: int, node: Node, farthest: float) -> Node | None:
         """Return the place near by at which the motion through a place has a guard at zero.
 
         Parameters
@@ -403,14 +407,14 @@ class Flow:
         guard, node
             The guard, and the place.
         farthest
-            The largest time between them, s; beyond, the place itself is returned.
+            The largest time between them, s; None is returned beyond.
         """
         moved = node
         for _ in range(TOWARDS_GUARD):
             values, rates = self._guards(moved)
             late = float(values[guard] / rates[guard]) if rates[guard] else math.inf
             if not abs(late) <= farthest:
-                return node
+                return None
             if abs(late) <= EPSILON * farthest:
                 break
             moved = self.consistent(node.time, moved.x - late * self.rate(moved), moved.p)
@@ -445,7 +449,19 @@ class Flow:
         ways = np.array([event.direction.value for event in self.whole.guarded])
         return bool(np.any(near & (ways * rates >= 0.0)))
 
-    def _check_reached(self, run: Trajectory) -> None:
+    def after(self, prepared: Prepared, record: RunRecord, place: Boundary, time: float) -> Node:
+        """Return the place a tiny time after a boundary of a run, or before it."""
+        last = self.node(prepared, record, place)
+        return Node(time, last.x + (time - last.time) * self.rate(last), last.p)
+
+    def check_reached(self, run: Trajectory) -> None:
+        """Refuse a run that ends early.
+
+        Raises
+        ------
+        NotPeriodicError
+            It does.
+        """
         if run.outcome is not Outcome.COMPLETED:
             raise NotPeriodicError(
                 f"the motion does not return, because it ends {run.outcome.value} at t = "

@@ -23,12 +23,15 @@ import numpy as np
 
 from daesolve.analysis.manifold import Manifold
 from daesolve.analysis.orbits.carrying import Derivatives, derivatives
-from daesolve.analysis.orbits.flights import Flight, Flow, Node, Passage
+from daesolve.analysis.orbits.flights import Flight, Flow, Node, Passage, flown
 from daesolve.analysis.orbits.integrals import Integral
 from daesolve.analysis.orbits.symmetry import Group
+from daesolve.trajectory.trajectory import Trajectory
 
 BY_DIFFERENCE = 1e-6
 """The change of a free amount for differentiating by it; the group is smooth."""
+LATER = (1e-15, 1e-12, 1e-9)
+"""The parts of a period by which its last events may be late."""
 BESIDE_SECTION = 0.1
 """How far from its section, as a part of the period, a first place is moved onto it."""
 
@@ -78,7 +81,7 @@ class Task:
         """Return the first place at its section, along the motion through a place near by."""
         if self.seam is None:
             return node
-        return self.flow.onto(self.seam, node, BESIDE_SECTION * period)
+        return self.flow.onto(self.seam, node, BESIDE_SECTION * period) or node
 
     @property
     def conserves(self) -> bool:
@@ -361,6 +364,18 @@ def _part_of(task: Task, back: np.ndarray, found: Derivatives) -> np.ndarray:
     values = np.zeros((len(task.flow.value_names), found.state.shape[1]))
     values[: len(found.values)] = found.values
     return task.part(back @ np.vstack([found.state, values]))
+
+
+def one_period(task: Task, shot: Shot) -> Trajectory:
+    """Run an orbit for a period, the events at its end included, whatever rounding makes of it."""
+    first, happened = shot.guess.nodes[0], sum(len(flight.happened) for flight in shot.flights)
+    run = flown(task.flow.beginning(first, shot.period))
+    for later in LATER:
+        if len(run.events) >= happened:
+            break
+        longer = flown(task.flow.beginning(first, (1.0 + later) * shot.period))
+        run = longer if len(longer.events) > len(run.events) else run
+    return run
 
 
 def _by_amounts(task: Task, shot: Shot) -> np.ndarray:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.analysis.orbits.curve import Curve, Point
+from daesolve.analysis.orbits.shooting import Shot, Task
 
 NEAR = 0.004
 """The distance of an event from the start or end of a piece at which it is about to leave, as a
@@ -31,21 +32,28 @@ def moved_start(curve: Curve, point: Point) -> Point | None:
         named.append(curve.axis.name)
     if task.passage is not None or task.steady or any(name in task.flow.names for name in named):
         return None
-    duration = point.shot.period / task.pieces
-    parts = np.array([
-        (event.time - flight.start.time) / duration
-        for flight in point.shot.flights for event in flight.happened if event.after is not None
-    ])  # fmt: skip
-    if not len(parts) or np.min(_around(parts)) >= NEAR:
+    later = away_from_events(task, point.shot)
+    if later is None:
         return None
-    others = np.arange(1, PLACES) / PLACES
-    distances = [float(np.min(_around(parts - other))) for other in others]
-    later = float(others[int(np.argmax(distances))]) * duration
     nodes = [task.flow.fly(node, later).end for node in point.guess.nodes]
     guess = replace(point.guess, nodes=tuple(nodes))
     before = np.zeros(len(point.tangent))
     before[-1] = np.sign(point.forward)
     return curve.at_value(guess, point.value, before)
+
+
+def away_from_events(task: Task, shot: Shot) -> float | None:
+    """Return by how much later, s, pieces begin far from events; None if they already do."""
+    duration = shot.period / task.pieces
+    parts = np.array([
+        (event.time - flight.start.time) / duration
+        for flight in shot.flights for event in flight.happened if event.after is not None
+    ])  # fmt: skip
+    if not len(parts) or np.min(_around(parts)) >= NEAR:
+        return None
+    others = np.arange(1, PLACES) / PLACES
+    distances = [float(np.min(_around(parts - other))) for other in others]
+    return float(others[int(np.argmax(distances))]) * duration
 
 
 def _around(parts: np.ndarray) -> np.ndarray:

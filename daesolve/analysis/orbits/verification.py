@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from daesolve.analysis.orbits.flights import LONGER, SEAM, Node, last_within
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import CONVERGED, Found
 from daesolve.analysis.orbits.shooting import (
-    Guess,
     Shot,
     Task,
     assembled,
@@ -44,35 +44,74 @@ def check_by_run(task: Task, found: Found, spectrum: Multipliers) -> str:
         The run leaves the orbit.
     """
     shot = found.shot
-    first, one = shot.guess.nodes[0], replace(task, pieces=1)
-    here = first
+    start = task.whole(shot.guess.nodes[0])
     # A run departs from an orbit by its residual, however far other orbits with the same residual
-    # are.
-    floor = max(shot.residual, 1e-14)
+    # are. Neutral directions separate like a power of time.
+    floor = ALLOWED * max(shot.residual, 1e-14) * _transient(found)
     growth = max([1.0, *np.abs(spectrum.values)])
+    allowed = [floor * count**2 * growth**count for count in range(1, PERIODS + 1)]
+    allowed = [each for each in allowed if each <= LEFT]
     worst = 0.0
-    for count in range(1, PERIODS + 1):
-        # Neutral directions separate like a power of time.
-        expected = ALLOWED * floor * count * count * growth**count * _transient(found)
-        if expected > LEFT:
-            return _sentence(count - 1, worst)
-        guess = Guess((here,), shot.period, shot.amounts)
-        again = shoot(one, guess)
-        back = one.group.undo(shot.amounts, one.whole(again.flights[-1].end))
-        start = one.whole(first)
-        apart = np.abs((one.part(back) - one.part(start)) / one.sizes)
+    for count, back in enumerate(_returns(task, shot, len(allowed)), start=1):
+        end = task.whole(back)
+        for _ in range(count):
+            end = task.group.undo(shot.amounts, end)
+        apart = np.abs((task.part(end) - task.part(start)) / task.sizes)
         worst = max(worst, float(np.max(apart)))
-        if not worst <= expected:
+        if not worst <= allowed[count - 1]:
             raise NotPeriodicError(
                 f"the result is not an orbit: after {count} periods its own run is off by "
-                f"{worst:.2g} of its size, but {expected:.2g} is allowed"
+                f"{worst:.2g} of its size, but {allowed[count - 1]:.2g} is allowed"
             )
-        states = len(first.x)
-        here = replace(first, x=back[:states], p=back[states:])
-        if not task.flow.autonomous:
-            here = replace(here, time=first.time)
-        here = task.flow.in_pieces(here)
-    return _sentence(PERIODS, worst)
+    return _sentence(len(allowed), worst)
+
+
+def _returns(task: Task, shot: Shot, periods: int) -> list[Node]:
+    """Return the places after each of some periods of one run, which never begins again."""
+    if not periods:
+        return []
+    return (_after_times if task.passage is None else _after_passages)(task, shot, periods)
+
+
+def _after_times(task: Task, shot: Shot, count: int) -> list[Node]:
+    """Return the places after each of some periods, after the events there."""
+    flow, first, least = task.flow, shot.guess.nodes[0], SEAM * shot.period
+    times = [first.time + (k + 1) * shot.period for k in range(count)]
+    prepared, run, record = flow.run(first, times[-1] - first.time + 2.0 * least, times)
+    flow.check_reached(run)
+    found: list[Node] = []
+    for time, x, at in zip(record.sample_times, record.samples, record.sampled_at, strict=True):
+        closing = last_within(record, time, least)
+        if closing is None or closing.after is None:
+            found.append(flow.node(prepared, record, replace(at, time=time, state=x)))
+        else:
+            found.append(flow.after(prepared, record, closing.after, time))
+    return found[:count]
+
+
+def _after_passages(task: Task, shot: Shot, count: int) -> list[Node]:
+    """Return the places after the last passage of each of some periods.
+
+    Raises
+    ------
+    NotPeriodicError
+        There are not so many.
+    """
+    flow, first, passage = task.flow, shot.guess.nodes[0], task.passage
+    assert passage is not None
+    least = SEAM * shot.period
+    prepared, run, record = flow.run(first, (count - 1 + LONGER) * shot.period)
+    flow.check_reached(run)
+    stops = [event for event in record.events if event.name == passage.event]
+    stops = [event for event in stops if abs(event.time - first.time) > least]
+    stops = stops[passage.count - 1 :: passage.count][:count]
+    if len(stops) < count:
+        raise NotPeriodicError(
+            f"the result is not an orbit: in {count} periods of its own run, the event "
+            f"{passage.event!r} ends {len(stops)} of them"
+        )
+    ends = [(stop, last_within(record, stop.time, least) or stop) for stop in stops]
+    return [flow.node(prepared, record, last.after or last.at, stop.time) for stop, last in ends]
 
 
 def _transient(found: Found) -> float:
