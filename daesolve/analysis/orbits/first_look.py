@@ -98,6 +98,7 @@ def first_look(
     group = group_of(flow, ending.up_to, places(flow, start), lag)
     free = flow.autonomous and passage is None and not ending.steady
     task = Task(flow, manifold, group, 1, free, passage, rule=ending.rule, steady=ending.steady)
+    start = start if settled else flow.entered(start, foreseen)
     shot, faster = _first_shot(task, start, foreseen)
     if not settled:
         # The mode belongs to the time before the start: the end of a period shows it.

@@ -358,11 +358,9 @@ class Flow:
             start_time=start.time,
             until=start.time + duration,
         )
-        passed = self.passed(start, duration)
-        if not passed:
-            return prepared
-        request = replace(prepared.request, begun={}, continues={"fired": passed})
-        return replace(prepared, request=request)
+        # Guards past zero have passed, as in a run that continues another.
+        passed = {"fired": self.passed(start, duration)}
+        return replace(prepared, request=replace(prepared.request, begun={}, continues=passed))
 
     # -- seams ------------------------------------------------------------------------------------
 
@@ -373,16 +371,10 @@ class Flow:
         after them. If an event sends its guard back or away, its guard tells.
         """
         rates, near = self._near_zero(start, duration)
-        if not near.any():
-            return {}
-        still = replace(self.prepared, start=Start(start.x, {}), values=start.p)
-        still = replace(still, start_time=start.time, until=start.time + 2.0 * SEAM * duration)
-        _, record = simulate_recorded(still, ())
-        events = [event for event in record.events if event.after is not None]
+        events, end = self._first_events(start, duration) if near.any() else ([], start)
         if not events:
             return {}
-        assert events[-1].after is not None
-        after, beside = self._near_zero(self.node(still, record, events[-1].after), duration)
+        after, beside = self._near_zero(end, duration)
         on = near & beside & (rates * after > 0.0)
         found: dict[str, tuple[int, ...]] = {}
         for event in events:
@@ -390,6 +382,33 @@ class Flow:
             if all(on[first + place] for place in event.fired):
                 found[event.name] = (*found.get(event.name, ()), *event.fired)
         return found
+
+    def entered(self, start: Node, duration: float) -> Node:
+        """Return the place after the events with which a run would begin at a place.
+
+        Guards that pass on have passed before: only the mode follows from them.
+        """
+        events, end = self._first_events(start, duration)
+        if not events:
+            return start
+        ways = np.array([event.direction.value for event in self.whole.guarded])
+        values, rates = self._guards(end)
+        zero = self._near_zero(end, duration)[1]
+        on = (zero | (ways * values > 0.0)) & (ways * rates > 0.0)
+        fired = [self._firsts[event.name] + place for event in events for place in event.fired]
+        return Node(start.time, start.x if np.all(on[fired]) else end.x, end.p)
+
+    def _first_events(self, start: Node, duration: float) -> tuple[list[Happening], Node]:
+        """Return the events with which a run would begin at a place, and the place after them."""
+        begin = replace(self.prepared, start=Start(start.x, {}), values=start.p)
+        until = start.time + 2.0 * SEAM * duration
+        begin = replace(begin, start_time=start.time, until=until)
+        _, record = simulate_recorded(begin, ())
+        events = [event for event in record.events if event.after is not None]
+        if not events:
+            return [], start
+        assert events[-1].after is not None
+        return events, self.node(begin, record, events[-1].after)
 
     def at_section(self, flight: Flight) -> int | None:
         """Return the guard at whose passage a flight ends, if it is still at zero afterwards."""
