@@ -16,11 +16,19 @@ from daesolve.verification.error_growth import sizes_of_states
 
 
 class Manifold:
-    """The consistent states around a motion, in units of the size of each state."""
+    """The consistent states around a motion, in units of the size of each state.
 
-    def __init__(self, prepared: Prepared) -> None:
+    Parameters
+    ----------
+    prepared
+        The motion.
+    path
+        (k, n) states on it, if more are known than those of its preparation.
+    """
+
+    def __init__(self, prepared: Prepared, path: np.ndarray | None = None) -> None:
         self.dynamics = prepared.dynamics
-        self.sizes = sizes_of(prepared)
+        self.sizes = sizes_of(prepared, path)
         start = prepared.start
         self.dimension = self.basis(prepared.start_time, start.state, prepared.values).shape[1]
 
@@ -60,8 +68,9 @@ def kept_by_states(dynamics: Dynamics) -> list[ca.SX]:
     return links + [row.value for row in dynamics.invariants if row.on == "positions"]
 
 
-def sizes_of(prepared: Prepared) -> np.ndarray:
-    """Return the size of each state, as far as it is known before the motion."""
+def sizes_of(prepared: Prepared, path: np.ndarray | None = None) -> np.ndarray:
+    """Return the size of each state, as far as it is known before the motion, or on a path."""
     labels = prepared.problem.labels
-    path = np.vstack([prepared.start.state, prepared.path[:, : len(labels.states)]])
+    path = prepared.path[:, : len(labels.states)] if path is None else path
+    path = np.vstack([prepared.start.state, path])
     return sizes_of_states(np.max(np.abs(path), axis=0), labels.angles)

@@ -44,6 +44,9 @@ TOWARDS_FAMILY = 12
 """Steps of the search for the values of a family near a guess."""
 AT_ABOUT = 0.25
 """How far a period may be from that of its guess, if it begins at an event."""
+SEEN, SAMPLES = 2, 32
+"""The states of a preparation that do not show sizes, as it ended at an event at the start; the
+states of the first flight that show them then."""
 LOOKED_AT = 5
 """The number of places at which symmetries are tested."""
 ASIDE = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1)
@@ -105,9 +108,22 @@ def first_look(
         again = shoot(task, Guess((_in_mode_of_end(task, shot),), foreseen, np.zeros(0)))
         shot = again if not _modes(task, again) else shot
     shot = replace(shot, guess=replace(shot.guess, period=shot.period))
+    if len(flow.prepared.path) < SEEN:
+        task = replace(task, manifold=Manifold(flow.prepared, _path(task, shot)))
+        shot = shoot(task, shot.guess)
     task, shot = _on_section(task, shot)
     slopes = slopes_of(task, shot)
     return task, shot, slopes, faster
+
+
+def _path(task: Task, shot: Shot) -> np.ndarray:
+    """Return states on the way of a shot, (k, n)."""
+    flow, start = task.flow, shot.guess.nodes[0]
+    times = start.time + np.linspace(0.0, shot.period, SAMPLES)
+    prepared, _, record = flow.run(start, shot.period, times)
+    samples = zip(record.sample_times, record.samples, record.sampled_at, strict=True)
+    places = [replace(at, time=time, state=x) for time, x, at in samples]
+    return np.array([flow.node(prepared, record, place).x for place in places])
 
 
 def after_event(flow: Flow, start: Node, ending: Ending) -> tuple[Ending, list[str]]:
