@@ -44,6 +44,8 @@ TOWARDS_FAMILY = 12
 """Steps of the search for the values of a family near a guess."""
 AT_ABOUT = 0.25
 """How far a period may be from that of its guess, if it begins at an event."""
+STEPS = 20.0
+"""The number of steps in which a motion is first expected to return."""
 SEEN, SAMPLES = 2, 32
 """The states of a preparation that do not show sizes, as it ended at an event at the start; the
 states of the first flight that show them then."""
@@ -94,7 +96,7 @@ def first_look(
     """
     manifold = Manifold(flow.prepared)
     passage = ending.passage
-    foreseen = ending.period or 20.0 * flow.prepared.mean_step
+    foreseen = ending.period or STEPS * _mean_step(flow, start)
     if flow.autonomous and not ending.steady:
         _check_moving(flow, manifold, start)
     lag = 0.0 if flow.autonomous else foreseen
@@ -111,9 +113,18 @@ def first_look(
     if len(flow.prepared.path) < SEEN:
         task = replace(task, manifold=Manifold(flow.prepared, _path(task, shot)))
         shot = shoot(task, shot.guess)
-    task, shot = _on_section(task, shot)
+    task, shot = _on_section(task, shot, max(shot.period, foreseen))
     slopes = slopes_of(task, shot)
     return task, shot, slopes, faster
+
+
+def _mean_step(flow: Flow, start: Node) -> float:
+    """Return the length of steps, s, which a preparation that ends at its start does not show."""
+    prepared = flow.prepared
+    if len(prepared.path) >= SEEN:
+        return prepared.mean_step
+    duration = prepared.until - prepared.start_time
+    return duration / max(flow.run(start, duration)[2].steps, 1)
 
 
 def _path(task: Task, shot: Shot) -> np.ndarray:
@@ -145,18 +156,18 @@ def after_event(flow: Flow, start: Node, ending: Ending) -> tuple[Ending, list[s
     return ending, []
 
 
-def _on_section(task: Task, shot: Shot) -> tuple[Task, Shot]:
+def _on_section(task: Task, shot: Shot, foreseen: float) -> tuple[Task, Shot]:
     """Return the task and the shot from a start at its section, if the event leaves it there."""
     last, start = shot.flights[-1], shot.guess.nodes[0]
     guard = task.flow.at_section(last)
     if guard is None:
         return task, shot
     task = replace(task, seam=guard)
-    beside = task.flow.onto(guard, start, BESIDE_SECTION * shot.period)
+    beside = task.flow.onto(guard, start, BESIDE_SECTION * foreseen)
     moved = beside or task.flow.at_time(last.end, start.time)
     if moved is start:
         return task, shot
-    again = shoot(task, Guess((moved,), shot.period, np.zeros(0)))
+    again = shoot(task, Guess((moved,), foreseen, np.zeros(0)))
     return task, replace(again, guess=replace(again.guess, period=again.period))
 
 

@@ -36,7 +36,7 @@ SEAM = 1e-9
 TOWARDS_GUARD = 6
 """Steps of Newton's method to a section."""
 EPSILON = float(np.finfo(float).eps)
-DOUBLINGS = 10
+DOUBLINGS = 5
 """How often the range of the search for a passage is doubled before it fails."""
 
 
