@@ -105,7 +105,7 @@ def first_look(
     task = Task(flow, manifold, group, 1, free, passage, rule=ending.rule, steady=ending.steady)
     start = start if settled else flow.entered(start, foreseen)
     shot, faster = _first_shot(task, start, foreseen)
-    if not settled:
+    if not settled and _modes(task, shot):
         # The mode belongs to the time before the start: the end of a period shows it.
         again = shoot(task, Guess((_in_mode_of_end(task, shot),), foreseen, np.zeros(0)))
         shot = again if not _modes(task, again) else shot
@@ -321,8 +321,15 @@ def _modes(task: Task, shot: Shot) -> list[tuple[str, int, float, float]]:
 
 
 def _in_mode_of_end(task: Task, shot: Shot) -> Node:
-    """Return the start of a shot with its discrete values after a period."""
+    """Return the start of a shot with its discrete values after a period.
+
+    A passage determines more: its state is another one if its mode is.
+    """
     node = shot.guess.nodes[0]
+    if task.passage is not None:
+        end, states = shot.flights[-1].end, len(node.x)
+        back = task.group.undo(shot.amounts, task.whole(end))
+        return task.flow.at_time(Node(end.time, back[:states], back[states:]), node.time)
     p = node.p.copy()
     for _, index, _, after in _modes(task, shot):
         p[index] = after
