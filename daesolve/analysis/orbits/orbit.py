@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from daesolve.analysis.orbits.digits import known, relative
+from daesolve.analysis.orbits.flights import flown
 from daesolve.analysis.orbits.monodromy import Multipliers, Verdict
 from daesolve.analysis.orbits.newton import Found
 from daesolve.analysis.orbits.orders import DirectionalRates, directional_rates, most_growth
 from daesolve.analysis.orbits.shooting import Task
 from daesolve.errors import OutOfRangeError, suggest_names
 from daesolve.showing import Shown
+from daesolve.trajectory.findings import Audit
 from daesolve.trajectory.results import EventRecord
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -148,6 +150,22 @@ class PeriodicOrbit(Shown):
             if not isinstance(number, int) or isinstance(number, bool) or number < 2:
                 raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number >= 2")
         return directional_rates(self.orders, self.period, starts, periods)
+
+    def audit(self, periods: int = 3) -> Audit:
+        """Hold the orbit against what was posed, as one run over some periods.
+
+        It is not begun again between them, so that each event at the ends of periods counts once;
+        see `Trajectory.audit`.
+
+        Parameters
+        ----------
+        periods
+            The number of periods.
+        """
+        if not isinstance(periods, int) or isinstance(periods, bool) or periods < 1:
+            raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number >= 1")
+        first = self.found.shot.guess.nodes[0]
+        return flown(self.task.flow.beginning(first, periods * self.period)).audit()
 
     def __str__(self) -> str:
         part = relative(self.digits)
