@@ -19,6 +19,8 @@ from page_figures import COLOURS, DOCS, LEGEND, RED, computed, panels
 from scipy.integrate import solve_ivp
 
 import daesolve as ds
+from daesolve.audit.equations import ALLOWED
+from daesolve.audit.goals import DRIVEN
 
 
 def compared() -> Figure:
@@ -41,6 +43,28 @@ def compared() -> Figure:
         axes.plot([], [], mark, color=COLOURS[4], label=formulation, markersize=4.5)
     axes.set(xlabel="wall time (ms)", ylabel="error, relative")
     figure.legend(loc="outside upper center", ncols=4, **LEGEND)
+    return figure
+
+
+def audited() -> Figure:
+    """Draw the defects of the page's pendulum over the length of fixed steps."""
+    pendulum = computed("how-to/audit", "run = ds.solve(pendulum")["pendulum"]
+    steps = np.geomspace(0.02, 0.3, 13)
+    goal: list[float] = []
+    balance: list[float] = []
+    for step in steps:
+        solver = ds.Dop853(fixed_step=float(step))
+        run = ds.solve(pendulum, 10.0, {"x": 0.6}, guess={"y": -0.8}, solver=solver)
+        found = run.audit().findings
+        goal.append(max(f.defect or 0.0 for f in found if f.check == "goal"))
+        balance.append(max(f.defect or 0.0 for f in found if f.check == "equations of motion"))
+    figure, (axes,) = panels(1, 3.2)
+    rows = (("rod", goal, DRIVEN), ("equations of motion", balance, ALLOWED))
+    for colour, (label, defects, limit) in zip(COLOURS, rows, strict=False):
+        axes.loglog(steps, defects, "o-", color=colour, markersize=3, label=label)
+        axes.axhline(limit, color=colour, linestyle="--", linewidth=0.8)
+    axes.set(xlabel="fixed step (s)", ylabel="largest defect, relative")
+    figure.legend(loc="outside upper center", ncols=2, **LEGEND)
     return figure
 
 
@@ -357,6 +381,7 @@ def laws_of_contact() -> Figure:
 
 
 GUIDES: dict[str, Callable[[], Figure]] = {
+    "audited": audited,
     "compared": compared,
     "shrinking-patch": shrinking_patch,
     "exported": exported,

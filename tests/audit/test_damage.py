@@ -371,6 +371,16 @@ def test_nodes_lie_within_their_steps():
     assert np.allclose(ends[:-1], certificate.starts[1:], rtol=0.0, atol=1e-12)
 
 
+def test_samples_that_are_not_of_the_motion_are_objected_to():
+    run = swinging()
+    x = run["x"].copy()
+    x[500] += 1e-6
+    samples = replace(run.samples, states={**run.states, "x": x})
+    (objection,) = replace(run, samples=samples).audit().contradictions
+    assert objection.check == "samples"
+    assert "x is 2e-06 of its largest value away" in objection.sentence
+
+
 def test_a_run_that_was_read_from_disk_cannot_be_audited(tmp_path):
     run = ds.solve(pendulum(), 1.0, {"x": 0.6}, store=tmp_path / "run")
     assert run.audit().holds
