@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.audit.certificate import NODES, Certificate
+from daesolve.audit.evaluation import evaluate
 from daesolve.posing.goals import Goal, Implicit
 from daesolve.posing.inputs import Lookup
 from daesolve.posing.symbols import time
@@ -117,11 +118,9 @@ class Expressions:
         if not places:
             constant = np.array(ca.DM(written), dtype=float)
             return np.repeat(constant, count, axis=1).reshape(-1, *self.certificate.times.shape)
-        symbols = ca.vertcat(*used.values())
-        given = np.array([self._rows[place] for place in places])
-        function = ca.Function("posed", [symbols], [ca.densify(written)])
+        given = [self._rows[place] for place in places]
         with np.errstate(all="ignore"):
-            values = np.array(function(given), dtype=float)
+            values = evaluate([*used.values()], written, given)
         return values.reshape(-1, *self.certificate.times.shape)
 
     def gradient(self, expression: ca.SX) -> ca.SX:

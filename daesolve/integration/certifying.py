@@ -120,8 +120,8 @@ class Auditor:
         scales: dict[str, float] = {}
         for stage in self.stages():
             ends = self._ends(stage) if stage.ends is None else stage.ends
-            given = self.prepared.request.initial if stage.checkpoint is None else {}
-            passage = _Passage(self, run, steps_between(ends), take, given, defects, scales)
+            kept = self.prepared.request.initial.items() if stage.checkpoint is None else ()
+            passage = _Passage(self, run, steps_between(ends), take, dict(kept), defects, scales)
             state = self.again(stage, passage.times, partial(passage.gather, most=most))
             with suppress(PassedError):
                 passage.gather(state, 0)
@@ -174,7 +174,10 @@ class _Passage:
     def gather(self, state: RunState, most: float) -> None:
         """Take what a run has sampled since the last time, if it is enough and will stay."""
         record = state.record
-        if len(record.sample_times) < most * len(PLACES) or not (state.monitor.settled or not most):
+        times = record.sample_times
+        reached = bool(times) and self.sign * (times[-1] - self.nodes[-1]) >= 0.0
+        enough = reached or len(times) >= most * len(PLACES)
+        if not enough or not (state.monitor.settled or not most):
             return
         found = state.assembly.samples()
         table = np.atleast_2d(record.mode_table(record.sampled_at))

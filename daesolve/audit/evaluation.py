@@ -1,0 +1,124 @@
+"""Values of expressions at many points: one operation after another, each over all points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy import special
+
+AT_ONCE = 2048
+"""Points that are evaluated together, so that what an operation works on stays near."""
+Operation = Callable[..., Any]
+
+
+def _truth(of: Operation) -> Operation:
+    def told(*values: np.ndarray) -> np.ndarray:
+        return of(*values).astype(float)
+
+    return told
+
+
+def _doubled(values: np.ndarray) -> np.ndarray:
+    return 2.0 * values
+
+
+def _where_held(held: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return values where a condition holds: elsewhere they do not count, be they infinite."""
+    return np.where(held != 0.0, values, 0.0)
+
+
+OPERATIONS: dict[int, Operation] = {
+    ca.OP_ASSIGN: np.positive,
+    ca.OP_ADD: np.add,
+    ca.OP_SUB: np.subtract,
+    ca.OP_MUL: np.multiply,
+    ca.OP_DIV: np.divide,
+    ca.OP_NEG: np.negative,
+    ca.OP_EXP: np.exp,
+    ca.OP_LOG: np.log,
+    ca.OP_POW: np.power,
+    ca.OP_CONSTPOW: np.power,
+    ca.OP_SQRT: np.sqrt,
+    ca.OP_SQ: np.square,
+    ca.OP_TWICE: _doubled,
+    ca.OP_SIN: np.sin,
+    ca.OP_COS: np.cos,
+    ca.OP_TAN: np.tan,
+    ca.OP_ASIN: np.arcsin,
+    ca.OP_ACOS: np.arccos,
+    ca.OP_ATAN: np.arctan,
+    ca.OP_ATAN2: np.arctan2,
+    ca.OP_SINH: np.sinh,
+    ca.OP_COSH: np.cosh,
+    ca.OP_TANH: np.tanh,
+    ca.OP_ASINH: np.arcsinh,
+    ca.OP_ACOSH: np.arccosh,
+    ca.OP_ATANH: np.arctanh,
+    ca.OP_LT: _truth(np.less),
+    ca.OP_LE: _truth(np.less_equal),
+    ca.OP_EQ: _truth(np.equal),
+    ca.OP_NE: _truth(np.not_equal),
+    ca.OP_NOT: _truth(np.logical_not),
+    ca.OP_AND: _truth(np.logical_and),
+    ca.OP_OR: _truth(np.logical_or),
+    ca.OP_FLOOR: np.floor,
+    ca.OP_CEIL: np.ceil,
+    ca.OP_FMOD: np.fmod,
+    ca.OP_FABS: np.abs,
+    ca.OP_SIGN: np.sign,
+    ca.OP_COPYSIGN: np.copysign,
+    ca.OP_ERF: special.erf,
+    ca.OP_FMIN: np.fmin,
+    ca.OP_FMAX: np.fmax,
+    ca.OP_INV: np.reciprocal,
+    ca.OP_LOG1P: np.log1p,
+    ca.OP_EXPM1: np.expm1,
+    ca.OP_HYPOT: np.hypot,
+    ca.OP_IF_ELSE_ZERO: _where_held,
+}
+
+
+def evaluate(
+    symbols: Sequence[ca.SX], expressions: ca.SX, given: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Return the values of k expressions at n points, (k, n).
+
+    Parameters
+    ----------
+    symbols, given
+        All symbols, and the values of each: (n,).
+    expressions
+        A column.
+    """
+    function = ca.Function("posed", [ca.vertcat(*symbols)], [ca.densify(expressions)])
+    steps = [
+        (function.instruction_id(k), function.instruction_input(k), function.instruction_output(k))
+        for k in range(function.n_instructions())
+    ]
+    moved = {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT}
+    if any(op not in OPERATIONS and op not in moved for op, _, _ in steps):
+        return np.array(function(np.array(given)), dtype=float)
+    constants = {
+        k: function.instruction_constant(k)
+        for k, (op, _, _) in enumerate(steps)
+        if op == ca.OP_CONST
+    }
+    count = len(given[0])
+    found = np.empty((expressions.numel(), count))
+    held: list[Any] = [0.0] * function.sz_w()
+    for first in range(0, count, AT_ONCE):
+        points = slice(first, first + AT_ONCE)
+        out = found[:, points]
+        for k, (op, read, written) in enumerate(steps):
+            if op == ca.OP_CONST:
+                held[written[0]] = constants[k]
+            elif op == ca.OP_INPUT:
+                held[written[0]] = given[read[1]][points]
+            elif op == ca.OP_OUTPUT:
+                out[written[1]] = held[read[0]]
+            else:
+                held[written[0]] = OPERATIONS[op](*[held[place] for place in read])
+    return found
