@@ -22,6 +22,8 @@ from daesolve.trajectory.results import EventRecord
 
 NOTHING = 1e-9
 """The part of the largest value of a guard, in a step and the next ones, that counts as zero."""
+LEAST = 1e-12
+"""The part of its largest value in the whole run that counts as zero as well."""
 APART = 1e-9
 """How far, relative to the length of a step, an event may be from the passage."""
 AWAY = 1e-6
@@ -98,6 +100,7 @@ def passages_without(
     """Return when a guard (n, NODES) passes zero in a direction without one of the known events."""
     values = fine(guard)
     zero = NOTHING * np.max(np.abs(values), axis=1) + 10.0 * unresolved(guard)
+    zero += LEAST * np.max(np.abs(values), initial=0.0)
     signs = np.where(np.abs(values) <= zero[:, None], 0.0, np.sign(values))
     places = certificate.starts[:, None] + certificate.lengths[:, None] * FINE
     signs, places, values = signs.ravel(), places.ravel(), values.ravel()
