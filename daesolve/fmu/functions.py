@@ -179,8 +179,21 @@ class UnitFunctions:
     def _begun(self) -> ca.SX:
         """Return p with tables and sampled laws as they are at a start; see `equations.drives`."""
         dynamics, names = self.dynamics, list(self.dynamics.values)
-        p = ca.SX(self.p)
-        changed = ca.SX(self.p)
+        before = ca.SX(self.p)
+        for name in (name for row in dynamics.drives for name in row.values):
+            # The values in p may be those of another start.
+            before[names.index(name)] = dynamics.values[name]
+        leans = {name: value for row in dynamics.drives for name, value in row.leans.items()}
+        if leans:
+            falls = self._fall(ca.vertcat(*leans.values()), self._with_drives(before))
+            for place, name in enumerate(leans):
+                before[names.index(name)] = falls[place]
+        return self._with_drives(before)
+
+    def _with_drives(self, before: ca.SX) -> ca.SX:
+        """Return values with tables first, one after another, then sampled laws together."""
+        dynamics, names = self.dynamics, list(self.dynamics.values)
+        p, changed = ca.SX(before), ca.SX(before)
         for row in sorted(dynamics.drives, key=lambda row: row.together):
             column = ca.vertcat(NONE, *row.begin.values())
             function = ca.Function("begin", [dynamics.t, dynamics.x, dynamics.p], [column])
@@ -189,6 +202,16 @@ class UnitFunctions:
                 changed[names.index(name)] = numbers[place]
             p = p if row.together else ca.SX(changed)
         return changed
+
+    def _fall(self, arguments: ca.SX, p: ca.SX) -> ca.SX:
+        """Return which arguments of tables fall at a start; at rest the second rate decides."""
+        rate = self.problem.rhs(self.t, self.x, p)
+
+        def moved(column: ca.SX) -> ca.SX:
+            return ca.jtimes(column, self.x, rate) + ca.jtimes(column, self.t, ca.SX(1))
+
+        once = moved(ca.substitute(self._of_state(arguments), self.p, p))
+        return ca.if_else(once == 0, moved(once) < 0, once < 0)
 
     @property
     def ruling(self) -> frozenset[str]:

@@ -33,6 +33,8 @@ class WatchedGuard:
         Whether the motion ends there, and whether it counts whenever it is past zero.
     role
         How its law watches it.
+    bars_start
+        Whether no motion may start past it: a barrier of the state.
     border
         The place in p of a sign, or -1 (always) or -2 (never): see `Borders`.
     """
@@ -43,6 +45,7 @@ class WatchedGuard:
     stops: bool
     whenever: bool
     role: Role
+    bars_start: bool
     border: int
 
 
@@ -70,6 +73,9 @@ def watched_guards(prepared: Prepared) -> tuple[WatchedGuard, ...]:
                 stops=event.then.stops,
                 whenever=event.then.counts_past,
                 role=roles[index],
+                bars_start=roles[index].bars_start
+                and not event.then.counts_past
+                and bool(ca.depends_on(entries[number], x)),
                 border=borders[number],
             )
         )

@@ -127,7 +127,7 @@ def tables(sheet: Sheet) -> str:
         _integers("BARRIER", [guard.role.barrier for guard in guards]),
         _integers("MOVED", [guard.role.moved for guard in guards]),
         _integers("RETURNS", [guard.role.returns for guard in guards]),
-        _integers("BARS_START", [guard.role.bars_start for guard in guards]),
+        _integers("BARS_START", [guard.bars_start for guard in guards]),
         _integers("BORDER", [guard.border for guard in guards]),
         *_events(sheet),
         _doubles("LINK_LEFT", [left for _, left in _links(functions)]),

@@ -184,6 +184,54 @@ def test_tables_and_parameters_begin_anew_where_a_tool_starts_otherwise(
     assert apart(shown, run, ["x", "angle", "x_dot", "angle_dot", "energy", "work"]) < AGREED
 
 
+def _switched() -> ds.MechanicalSystem:
+    """Pose an oscillator with a switch and a blow at 7 s, beyond which a unit may start."""
+    q, blows = ds.coordinates(x="m"), ds.discrete(blows=0.0)
+    reset = ds.Reset({"blows": blows.blows + 1}, impose=[ds.Holonomic("stop", q.x)])
+    return ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        potential=q.x**2 / 2,
+        force={"x": ca.if_else(ds.time > 7, 1, 0) + 0.3 * ca.floor(ds.time)},
+        discrete=blows,
+        events=[ds.Event("blow", ds.time - 7, ds.RISING, reset)],
+    )
+
+
+def _sampled() -> ds.MechanicalSystem:
+    """Pose an oscillator under a law that counts its samples."""
+    q, u = ds.coordinates(x="m"), ds.inputs(push="N")
+    return ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, force={"x": u.push}, inputs=u
+    )
+
+
+def _counting() -> dict[str, Any]:
+    return {
+        "push": ds.sampled(
+            "law", 0.5, lambda seen: (0.1 * seen.k - seen.x, {"k": seen.k + 1}), states={"k": 0.0}
+        )
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("make", "acting", "start"), [(_switched, dict, 9.0), (_sampled, _counting, 5.3)]
+)
+def test_a_unit_that_starts_later_than_it_was_exported_moves_as_a_run_from_there(
+    tmp_path: Path, make: Callable[[], Any], acting: Callable[[], Any], start: float
+) -> None:
+    system, times, initial = make(), start + np.linspace(0.0, 2.05, 42), {"x": 1.0}
+    path = system.to_fmu(tmp_path / "late.fmu", initial, inputs=acting()).path
+    run = ds.solve(system, times[-1], initial, at=times, start_time=start, inputs=acting())
+    shown = driven(path, STEPPED, times)
+    # A unit shows values after an event, a run those before.
+    later = {name: column[[1, -1]] for name, column in shown.items()}
+    known = {name: np.asarray(run[name])[[1, -1]] for name in ("x", "x_dot")}
+    for name, column in known.items():
+        assert np.max(np.abs(later[name] - column)) < AGREED
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
 def test_blows_of_several_events_at_one_instant_are_one(tmp_path: Path, kind: str) -> None:

@@ -10,6 +10,7 @@
 #define TIMES_AT_ONCE 1e-11 /* the same of a guard of time */
 #define PAST 1e-6      /* fraction of it past zero at which a mode contradicts the state */
 #define ANSWERED 1e-6  /* least fraction of a guard's rate that is left after a reset answers it */
+#define STARTS 1e-9    /* fraction of its terms by which a start may lie beyond a barrier */
 #define MOST_AT_ONCE 32
 #define INSTANT 1e-13
 
@@ -53,6 +54,7 @@ static fmi3Status begin_guards(Unit *unit) {
     return say(unit, fmi3Error, "at the start, t = %.10g s, a guard is not a number", now->time);
   now->entered = now->time;
   now->last = -INFINITY;
+  if (!terms_at(unit, unit->floors)) memset(unit->floors, 0, sizeof unit->floors);
   for (int k = 0; k < MODEL_GUARDS; ++k) {
     now->side[k] = side_of(unit, k);
     double along = MODEL_WAY[k] * unit->guards[k];
@@ -62,7 +64,7 @@ static fmi3Status begin_guards(Unit *unit) {
       return say(unit, fmi3Warning, "the motion ends at its start: %s",
                  MODEL_EVENT[MODEL_OWNER[k]]);
     }
-    if (MODEL_BARS_START[k] && along > fmax(now->zero[k], 1e-12))
+    if (MODEL_BARS_START[k] && along > fmax(now->zero[k], STARTS * fabs(unit->floors[k])))
       return say(unit, fmi3Error, "the start lies beyond %s", MODEL_EVENT[MODEL_OWNER[k]]);
   }
   return fmi3OK;

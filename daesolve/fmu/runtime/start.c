@@ -5,6 +5,7 @@
  */
 
 #define MOST_CORRECTIONS 50
+#define MOST_SIDES 8
 #define MET 1e-14 /* fraction of its terms below which a residual counts as zero */
 
 /* The smallest weighted change with jacobian * change = -links; dependent rows are skipped. */
@@ -92,15 +93,20 @@ static fmi3Status make_consistent(Unit *unit) {
     for (int n = 0; n < MODEL_STATES; ++n)
       if (!now->moved[n]) now->x[n] = unit->after_x[n];
   }
-  fmi3Status status = meet(unit, model_positions, MODEL_POSITIONS, MODEL_POSITION_NAMES);
-  if (status == fmi3OK)
-    status = meet(unit, model_velocities, MODEL_VELOCITIES, MODEL_VELOCITY_NAMES);
-  if (status != fmi3OK) return status;
-  /* Tables and sampled laws restart here, followed by what is held or measured. */
-  const double *from[] = {&now->time, now->x, now->p};
-  double *to[] = {unit->after_p};
-  if (call(unit, model_begin, from, to) && all_finite(unit->after_p, MODEL_VALUES))
+  /* Tables and sampled laws restart here; those of coordinates follow where these are moved. */
+  for (int turn = 0; turn < MOST_SIDES; ++turn) {
+    const double *from[] = {&now->time, now->x, now->p};
+    double *to[] = {unit->after_p};
+    if (!call(unit, model_begin, from, to) || !all_finite(unit->after_p, MODEL_VALUES))
+      return say(unit, fmi3Error, "a table or a sampled law has no value at the start");
+    if (turn > 0 && memcmp(now->p, unit->after_p, sizeof now->p) == 0) break;
     memcpy(now->p, unit->after_p, sizeof now->p);
+    fmi3Status status = meet(unit, model_positions, MODEL_POSITIONS, MODEL_POSITION_NAMES);
+    if (status == fmi3OK)
+      status = meet(unit, model_velocities, MODEL_VELOCITIES, MODEL_VELOCITY_NAMES);
+    if (status != fmi3OK) return status;
+  }
+  /* What is held or measured follows. */
   if (!model_references(unit))
     return say(unit, fmi3Error, "an invariant has no value at the start");
   unit->rate_known = unit->shown_known = 0;
