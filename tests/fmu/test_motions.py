@@ -122,6 +122,15 @@ def test_a_guard_that_touches_zero_and_turns_round_has_no_event(
 
 
 @pytest.mark.slow
+def test_a_guard_without_a_slope_passes_zero_each_time(tmp_path: Path) -> None:
+    system = _turning(("one", lambda phi: ca.sin(phi) ** 3, ds.RISING))
+    path = system.to_fmu(tmp_path / "flat.fmu", {"phi": -0.3, "phi_dot": 60.0}).path
+    for step in (0.1, 10.0):
+        shown = driven(path, STEPPED, np.arange(0.0, 10.0 + step / 2, step))
+        assert shown["one"][-1] == 1 + (600.0 - 0.3) // (2 * np.pi)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
 def test_resets_that_never_end_are_an_error_with_a_sentence(tmp_path: Path, kind: str) -> None:
     path = pendulum(0.3, 0.6, contact=False).to_fmu(tmp_path / "never.fmu", {"x": 0.9}).path

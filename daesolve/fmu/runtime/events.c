@@ -11,6 +11,7 @@
 #define PAST 1e-6      /* fraction of it past zero at which a mode contradicts the state */
 #define ANSWERED 1e-6  /* least fraction of a guard's rate that is left after a reset answers it */
 #define STARTS 1e-9    /* fraction of its terms by which a start may lie beyond a barrier */
+#define LINGERS 64.0   /* factor on the time at zero where a guard loses its rate there, as a cube */
 #define MOST_AT_ONCE 32
 #define INSTANT 1e-13
 
@@ -135,6 +136,7 @@ static void note_fired(Unit *unit) {
     double along = MODEL_WAY[k] * unit->guards[k];
     if (MODEL_WAY[k] && along < -now->zero[k]) now->early[k] = fmax(now->early[k], -2.0 * along);
     double speed = fabs(unit->rates[k]), reach = fmax(-along, 0.0) + 2.0 * now->zero[k];
+    reach *= LINGERS;
     now->passed[k] = now->time + (speed > 0.0 ? reach / speed : INFINITY);
     now->armed[k] = MODEL_BARRIER[k] || at_border(unit, k);
   }
@@ -350,6 +352,7 @@ static int at_one_instant(const Unit *unit) {
   const Saved *now = &unit->now;
   double since = now->time - now->last;
   if (since <= INSTANT * fmax(fabs(now->time), fabs(now->time - now->start))) return 1;
+  if (now->apart) return 0;
   for (int k = 0; k < MODEL_GUARDS; ++k)
     if (unit->fired[k] && fabs(unit->rates[k]) * since > 4.0 * now->zero[k]) return 0;
   return 1;
@@ -374,6 +377,7 @@ static fmi3Status settle(Unit *unit, int located) {
     for (int k = 0; k < MODEL_GUARDS; ++k) stops |= unit->fired[k] && MODEL_STOPS[k];
     now->at_once = at_one_instant(unit) ? now->at_once + 1 : 1;
     now->last = now->time;
+    now->apart = 0;
     if (now->at_once > MOST_AT_ONCE) {
       int k = 0;
       while (!unit->fired[k]) ++k;

@@ -194,15 +194,11 @@ static double past_after(Unit *unit, int guard, double s, double *slope) {
   return past(unit, guard, unit->others[guard]);
 }
 
-/* The time within a step at which a guard that was just sent back is well inside; negative if its
+/* A time before another at which a guard that was just sent back is inside; negative if its
  * excursion is below rounding: it stays where it is. */
-static double inside_after(Unit *unit, int guard, double h) {
-  double a = past(unit, guard, unit->guards[guard]), b = past(unit, guard, unit->before[guard]);
-  double da = h * past(unit, guard, unit->rates[guard]), slope;
-  double db = h * past(unit, guard, unit->before_rates[guard]);
-  double bend = 3.0 * (b - a) - 2.0 * da - db;
-  double s = h * (da < 0.0 && bend > 0.0 ? fmin(-0.5 * da / bend, 0.5) : 0.5);
-  for (int k = 0; k < 60 && s > spacing(unit->now.time); ++k, s *= 0.5)
+static double inside_before(Unit *unit, int guard, double high) {
+  double slope;
+  for (double s = 0.5 * high; s > spacing(unit->now.time); s *= 0.5)
     if (past_after(unit, guard, s, &slope) < 0.0) return s;
   return -1.0;
 }
@@ -249,10 +245,17 @@ static double passing_time(Unit *unit, int guard, double h, int dense) {
   int leaves = fabs(a) <= zero && past(unit, guard, unit->rates[guard]) > 0.0;
   if (!MODEL_WAY[guard] && leaves) return -1.0;
   course_of(unit, guard, h, dense, course);
-  double from = now->armed[guard] && a < -zero ? 0.0 : beyond(course, -zero, -1.0, 0.0);
-  if (from > 1.0 && now->armed[guard] && fabs(a) <= zero && b > zero) {
-    double low = inside_after(unit, guard, h);
-    return low < 0.0 ? -1.0 : passage_between(unit, guard, low, h, 0.5 * (low + h));
+  /* What rises from zero must have been inside before, and more than its course is off. */
+  double noise = fmax(10.0 * RESOLVED * unit->sizes[guard] + unit->floors[guard], zero);
+  double from = now->armed[guard] && a < -zero ? 0.0 : beyond(course, -noise, -1.0, 0.0);
+  if (now->armed[guard] && fabs(a) <= zero) {
+    double above = beyond(course, noise, 1.0, 0.0);
+    if (above > 1.0 && b > zero) above = 1.0;
+    if (above < from && above <= 1.0) {
+      double low = inside_before(unit, guard, above * h);
+      if (low < 0.0) return -1.0;
+      return passage_between(unit, guard, low, above * h, 0.5 * (low + above * h));
+    }
   }
   while (from < 1.0) {
     /* From `first` to `last` it is near zero or past it, at `clear` past it without a doubt. */
@@ -301,10 +304,13 @@ static int first_passing(Unit *unit, double h, int watched, double *when) {
   return found;
 }
 
-/* Go to where a guard passes zero, by a step from the current state. */
-static int go_to(Unit *unit, double when) {
+/* Go to where a guard passes zero, by a step from the current state, and note whether it was away
+ * from zero before. */
+static int go_to(Unit *unit, int guard, double when) {
   Saved *now = &unit->now;
   if (when > 0.0) {
+    double slope, before = past_after(unit, guard, 0.5 * when, &slope);
+    now->apart = fmax(fabs(unit->guards[guard]), fabs(before)) > 4.0 * now->zero[guard];
     if (!stages_of(unit, when, unit->ahead, 0)) return 0;
     memcpy(now->x, unit->ahead, sizeof now->x);
     now->time += when;
@@ -389,7 +395,7 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
     if (!watched) size_guards(unit, length);
     double when;
     int guard = first_passing(unit, length, watched, &when);
-    if (guard == FAILS || (guard >= 0 && !go_to(unit, when)))
+    if (guard == FAILS || (guard >= 0 && !go_to(unit, guard, when)))
       return say(unit, fmi3Error, "before t = %.10g s the rates are not numbers", end);
     if (guard >= 0) {
       *located = guard;

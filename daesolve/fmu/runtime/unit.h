@@ -36,6 +36,7 @@ typedef struct {
   int32_t side[COUNT(MODEL_GUARDS)];    /* on which a guard that counts either way is, 1 or -1 */
   int32_t touched[COUNT(MODEL_VALUES)]; /* which values were set from outside */
   int32_t moved[COUNT(MODEL_STATES)];   /* and which states */
+  int32_t apart;                        /* whether a guard that passes was away from zero before */
   int32_t mode, at_once, jumped, stopped, changed, stop_defined;
 } Saved;
 
