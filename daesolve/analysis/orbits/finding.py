@@ -33,6 +33,7 @@ from daesolve.analysis.orbits.orders import CONTINUOUS, jump_between
 from daesolve.analysis.orbits.remarks import remarks
 from daesolve.analysis.orbits.shooting import Shot, Task, one_period, slopes_of
 from daesolve.analysis.orbits.starts import away_from_events
+from daesolve.analysis.orbits.steady_states import far_note, prepared_near, steadied
 from daesolve.analysis.orbits.symmetry import UpTo
 from daesolve.analysis.orbits.verification import check_by_run, confirmed
 from daesolve.analysis.sections import guarded
@@ -175,7 +176,7 @@ def periodic_orbit(
         passage = Passage(name, passages)
     begin = request.start_time
     end = begin + (period or request.until - begin)
-    prepared, said = _prepared(system, replace(request, until=end))
+    prepared, said = _prepared(system, replace(request, until=end), steady=steady)
     flow = Flow(prepared)
     if not flow.autonomous and period is None:
         raise UnsupportedError(
@@ -215,13 +216,18 @@ def found_from(
         start = flow.at_time(flow.fly(shot.guess.nodes[0], later).end, start.time)
         task, shot, slopes, _ = first_look(flow, start, ending, settled=True)
     task = in_family(task, shot, slopes, family)
-    shot, slopes = onto_family(task, shot, slopes)
+    steady = steadied(task, shot) if task.steady else None
+    shot, slopes = steady or onto_family(task, shot, slopes)
     count = pieces or needed_pieces(slopes)
     guess = divided(task, shot, count)
     task = replace(task, pieces=count)
     if faster:
         notes = [*notes, f"the guess did not reach its end, so it was made {faster:+.0%} faster"]
-    return finished(task, solve(task, guess), verify, notes)
+    found = solve(task, guess)
+    if task.steady:
+        given = {**flow.prepared.request.guess, **flow.prepared.request.initial}
+        notes = [*notes, *far_note(task, found.shot.guess.nodes[0], given)]
+    return finished(task, found, verify, notes)
 
 
 def finished(
@@ -363,7 +369,7 @@ def _how_exact(
     return digits, of_multipliers, notes
 
 
-def _prepared(system: System, request: Request) -> tuple[Prepared, list[str]]:
+def _prepared(system: System, request: Request, *, steady: bool) -> tuple[Prepared, list[str]]:
     """Prepare a request; start values that no consistent state keeps become approximate.
 
     If no consistent state is near, for example beyond a barrier, velocities are made slightly
@@ -372,6 +378,9 @@ def _prepared(system: System, request: Request) -> tuple[Prepared, list[str]]:
     try:
         return prepare_once(system, request), []
     except InconsistentStateError as refusal:
+        if steady:
+            with suppress(InconsistentStateError):
+                return prepared_near(system, request), []
         near = {**request.guess, **request.initial}
         moving = system.dynamics.labels.states[system.dynamics.position_count :]
         for part in (0.0, *ASIDE):

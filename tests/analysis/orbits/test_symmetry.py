@@ -2,6 +2,7 @@
 
 import math
 
+import casadi as ca
 import numpy as np
 import pytest
 import scipy
@@ -253,6 +254,49 @@ def check_circle(row: tuple[float, ...]) -> None:
     if len(row) > 6:
         assert abs(orbit.exponents[0] - row[6]) < 1e-9
     assert orbit.verdict == "unstable"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("off", [0.002, 0.03])
+def test_a_circle_near_a_lean_is_found_though_speeds_are_missing_or_do_not_fit(off: float) -> None:
+    # Steered by 0.4 at the case's own speed, 5 m/s, the other circle leans by 0.6 and more.
+    lean, steer, turn, speed = FURTHER[0][:4]
+    case = ds.problem("bicycle").case("steady")
+    more = {"yaw_dot": turn, "rear_rotation_dot": -speed / 0.3}
+    for given in ({}, more):
+        orbit = case.periodic_orbit(
+            {"lean": (1.0 - off) * lean, "steer": steer, **given},
+            0.2,
+            up_to=TURNING,
+            family={"steer": steer},
+            steady=True,
+            verify=False,
+        )
+        assert abs(orbit.state["lean"] - lean) < 1e-12
+
+
+def test_a_steady_motion_is_found_from_afar_and_its_distance_is_noted() -> None:
+    """A pendulum on a shaft that a motor drives to 5 rad/s leans out to cos(theta) = g / 25."""
+    q = ds.coordinates(theta="rad", phi="rad")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.theta**2 + (1 + ca.sin(q.theta) ** 2) * q.dot.phi**2) / 2,
+        potential=-9.81 * ca.cos(q.theta),
+        force={"phi": 5.0 - q.dot.phi, "theta": -0.1 * q.dot.theta},
+    )
+    lean = math.acos(9.81 / 25.0)
+    for guess, far in ((0.99 * lean, False), (0.7, True)):
+        orbit = ds.analysis.periodic_orbit(
+            system,
+            {"theta": guess, "phi_dot": 5.0},
+            0.2,
+            up_to=Shift("phi"),
+            steady=True,
+            verify=False,
+        )
+        assert abs(orbit.state["theta"] - lean) < 1e-12
+        assert abs(orbit.state["phi_dot"] - 5.0) < 1e-12
+        assert any("far from the guess: 'theta'" in note for note in orbit.notes) is far
 
 
 @pytest.mark.long
