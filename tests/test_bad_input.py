@@ -11,6 +11,7 @@ import daesolve as ds
 from daesolve.cli.app import app
 from daesolve.errors import (
     ContradictoryGoalsError,
+    DegenerateStartError,
     InconsistentStateError,
     NoFreedomError,
     NoInfluenceError,
@@ -22,6 +23,21 @@ from daesolve.errors import (
 )
 
 from .systems import pendulum
+
+
+def quasi(kinematics):
+    """Two coordinates, moved by two quasi-velocities; `angle` stands for a coordinate."""
+    q, v = ds.coordinates(x="m", y="m"), ds.velocities(u="m/s", w="m/s")
+
+    class Parts:
+        u, w, angle = v.u, v.w, q.x
+
+    return ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        velocities=v,
+        kinematics=ca.vertcat(*kinematics(Parts)),
+    )
 
 
 def solved(**request):
@@ -265,6 +281,18 @@ SYSTEMS = {
                     lambda: ds.solve(posed(kinetic=0.0), 1.0)),
     "a coordinate without inertia": (PosingError, "'y_dot' carry no inertia",
                                      lambda: ds.solve(posed(kinetic=lambda q, p: q.dot.x**2), 1.0)),
+    "a velocity that moves nothing": (
+        PosingError, "'w' move no coordinate, alone or together, and carry no inertia",
+        lambda: ds.solve(quasi(lambda v: [v.u, 0.0 * v.w]), 1.0)),
+    "velocities that move as one": (
+        PosingError, "'u', 'w' move no coordinate, alone or together, and carry no inertia",
+        lambda: ds.solve(quasi(lambda v: [v.u + v.w, 2.0 * (v.u + v.w)]), 1.0)),
+    "velocities that move as one where it turns": (
+        PosingError, "quasi-velocities 'u', 'w' move no coordinate, alone or together: give",
+        lambda: quasi(lambda v: [v.u + v.w, (v.u + v.w) * ca.sin(v.angle)])),
+    "a double root": (DegenerateStartError, "'rod' has no slope, as .* passes zero with a slope",
+                      lambda: ds.solve(posed(goals=lambda q, p: [
+                          ds.Holonomic("rod", (q.x**2 + q.y**2 - 1.0) ** 2)]), 1.0, {"x": 1.0})),
     "mass negative": (PosingError, "'x_dot', 'y_dot' move with negative inertia",
                       lambda: ds.solve(posed(), 1.0, parameters={"mass": -1.0})),
     "mass zero": (PosingError, "'x_dot', 'y_dot' carry no inertia",

@@ -153,6 +153,14 @@ def _dependent(matrix: np.ndarray) -> tuple[int, list[int], float]:
     return found.rank(RANK_TOLERANCE), taking_part, smallest
 
 
+def _moved(dynamics: Dynamics, time: float, x: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return how velocities move the positions, (positions, velocities)."""
+    velocities = dynamics.x[dynamics.position_count :]
+    slopes = ca.jacobian(dynamics.position_rates, velocities)
+    function = ca.Function("moved", [dynamics.t, dynamics.x, dynamics.p], [slopes])
+    return np.array(ca.DM(function(time, x, values)))
+
+
 def check_mass(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> None:
     """Refuse a mass matrix that is not symmetric or not positive definite.
 
@@ -181,6 +189,13 @@ def check_mass(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> None
             taking_part = np.any(np.abs(directions[:, weak]) > 1e-6, axis=1)
             missing = [name for name, part in zip(names, taking_part, strict=True) if part]
             negative = sizes[0] < -1e-14 * np.max(np.abs(sizes))
+            weakest = units[:, None] * directions[:, weak]
+            if not negative and not np.any(np.abs(_moved(dynamics, t, x, values) @ weakest) > 1e-9):
+                raise PosingError(
+                    f"the velocities {', '.join(map(repr, missing))} move no coordinate, alone or "
+                    "together, and carry no inertia: give each way in which the coordinates move "
+                    "one velocity"
+                )
             raise PosingError(
                 f"the mass matrix is not positive definite: {', '.join(map(repr, missing))} "
                 + ("move with negative inertia; give positive masses" if negative else

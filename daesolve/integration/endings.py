@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from daesolve.algebra.singular_values import singular_values, unit_length
 from daesolve.diagnostics.degeneracy import Dependence
 from daesolve.diagnostics.losses import LostGrip
 from daesolve.diagnostics.passages import Breach
@@ -29,6 +30,10 @@ Verdict = tuple[Outcome, str]
 LATE = 1e-8
 """If the rounding of time exceeds this fraction of the mean step, steps cannot resolve what depends
 on time."""
+UNEVEN = 1e8
+"""The ratio of masses from which on rounding may hide the reactions of the light one."""
+INDEPENDENT = 1e-4
+"""The least singular value of constraints, in units of their own, that are independent."""
 DEGENERATE = "degenerate"
 """The event where constraints begin to depend on each other."""
 
@@ -97,7 +102,8 @@ def _of_lost(run: RunState) -> Verdict | None:
         return not_a_number(monitor.not_finite.what, monitor.not_finite.time)
     if lost is not None and monitor.over:
         if lost.dependence is not None and lost.dependence.sharp:
-            return by_dependence(lost.dependence)
+            seen = lost.dependence
+            return by_dependence(seen, uneven_masses(run, seen.time, seen.state))
         if effort.reason:
             return by_cost(lost.time, effort, lost.goals)
         return _of_goals(run, lost.time, lost.goals)
@@ -157,9 +163,12 @@ def ended_at_sample(run: RunState, what: str, first: int) -> tuple[Boundary, Ver
 
 
 def _of_goals(run: RunState, time: float, goals: Sequence[str]) -> Verdict:
+    lost = run.monitor.lost_grip
+    state = run.record.boundaries[-1].state if lost is None else lost.last_state
     return by_lost_grip(
         time,
         goals,
+        uneven=uneven_masses(run, time, state),
         at_rest=set(goals) <= set(run.prepared.problem.singular_goals),
         passes=run.prepared.rank_loss == "pass",
     )
@@ -282,7 +291,12 @@ def by_cost(time: float, effort: Effort, weakest: Sequence[str]) -> Verdict:
 
 
 def by_lost_grip(
-    time: float, goals: Sequence[str], *, at_rest: bool = False, passes: bool = False
+    time: float,
+    goals: Sequence[str],
+    *,
+    at_rest: bool = False,
+    passes: bool = False,
+    uneven: str = "",
 ) -> Verdict:
     """Say which reactions lost their grip, and why.
 
@@ -294,8 +308,12 @@ def by_lost_grip(
         Whether these goals have no grip at rest.
     passes
         Whether the run passes positions where constraints lose rank.
+    uneven
+        What `uneven_masses` says.
     """
-    if at_rest:
+    if uneven:
+        why = uneven
+    elif at_rest:
         why = (
             "no reaction influences the goals there, for example because the system is at "
             "rest; write them linear in the velocities, step over the instant with a fixed "
@@ -309,13 +327,36 @@ def by_lost_grip(
     return Outcome.DEGENERATE, f"{where}: {why}"
 
 
-def by_dependence(seen: Dependence) -> Verdict:
-    """Say where constraints nearly depended on each other."""
+def by_dependence(seen: Dependence, uneven: str = "") -> Verdict:
+    """Say where constraints nearly depended on each other, or only masses make them."""
+    if uneven:
+        return Outcome.DEGENERATE, f"at t = {seen.time:.10g} s {seen.sentence}: {uneven}"
     return Outcome.DEGENERATE, (
         f"at t = {seen.time:.10g} s {seen.sentence}, and below {seen.threshold:.3g} the "
         "tolerance cannot be kept, because dependent constraints do not determine how the "
         "motion continues; end earlier, set rank_loss = 'pass' if the motion passes through, "
         "or 'viscous' (friction instead of constraints, which then affects the motion)"
+    )
+
+
+def uneven_masses(run: RunState, time: float, state: np.ndarray) -> str:
+    """Say that constraints depend on each other only because masses are far apart; "" otherwise."""
+    dynamics = run.prepared.dynamics
+    x, own = state[: dynamics.x.numel()], run.record.modes[-1][: len(dynamics.values)]
+    found = dynamics.matrices(time, x, own)
+    masses, rows = np.diag(found["mass"]), found["jacobian"]
+    if not (len(rows) and np.all(np.isfinite(masses)) and np.all(masses > 0.0)):
+        return ""
+    least, most = int(np.argmin(masses)), int(np.argmax(masses))
+    smallest = float(np.min(singular_values(unit_length(rows, 1), len(rows)), initial=np.inf))
+    if masses[most] <= UNEVEN * masses[least] or not smallest > INDEPENDENT:
+        return ""
+    names = dynamics.labels.states[dynamics.position_count :]
+    return (
+        f"the constraints themselves are independent, but the inertia of {names[least]!r}, "
+        f"{masses[least]:.2g}, is so small beside that of {names[most]!r}, {masses[most]:.2g}, "
+        "that rounding hides what holds the one in what holds the other; give it more mass, or "
+        "pose it without mass (a constraint between what it joins)"
     )
 
 

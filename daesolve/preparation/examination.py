@@ -290,6 +290,13 @@ def _degenerate_start(dynamics: Dynamics, rank: Rank) -> DegenerateStartError:
             f"{len(dynamics.rows)}), because it is at rest; start in motion, or write the "
             "goals linear in the velocities"
         )
+    if len(rank.degenerate_at_start) == 1:
+        return DegenerateStartError(
+            f"at the start the residual of the goal {names} has no slope, as (r^2 - 1)^2 has none "
+            "where r = 1, so no reaction can hold it: write it so that it passes zero with a "
+            "slope, as r^2 - 1 does; if it has none at this position alone, start away from it, or "
+            "set rank_loss = 'pass'"
+        )
     return DegenerateStartError(
         f"at the start the goals {names} depend on each other, but not elsewhere; start away "
         "from this position, or set rank_loss = 'pass'"

@@ -15,11 +15,14 @@ import numpy as np
 
 from daesolve.algebra.identity import vanishes, vanishing
 from daesolve.algebra.linear import solve_definite, solve_small
+from daesolve.algebra.singular_values import null_space
 from daesolve.errors import PosingError
 from daesolve.posing.symbols import time
 
 WHOLE = 1e-13
 """Entries closer to whole numbers than this, at random states, may equal them."""
+DEPENDENT = 1e-10
+"""What counts as zero in combinations of velocities that move no coordinate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,9 +159,28 @@ def structure_of(directions: ca.SX, k: Kinematics) -> ca.SX:
         ca.jtimes(directions[:, a], k.q, k.q_dot) - ca.jtimes(k.q_dot, k.q, directions[:, a])
         for a in range(k.v.numel())
     ]
-    structure = _with_whole_numbers(_in_directions(directions, ca.horzcat(*brackets)), k.v)
+    commutators = ca.sparsify(ca.horzcat(*brackets))
+    if not commutators.nnz() and not ca.depends_on(directions, time):
+        return ca.SX(k.v.numel(), k.v.numel())
+    _check_independent(directions, k.v)
+    structure = _with_whole_numbers(_in_directions(directions, commutators), k.v)
     turning = ca.sparsify(ca.jtimes(directions, time, ca.SX(1)))
     return structure + _in_directions(directions, turning) if turning.nnz() else structure
+
+
+def _check_independent(directions: ca.SX, v: ca.SX) -> None:
+    """Refuse velocities of which some combination moves no coordinate: their brackets are open."""
+    symbols = ca.symvar(directions)
+    numbers = np.random.default_rng(5).normal(size=len(symbols))
+    matrix = np.array(ca.DM(ca.substitute(directions, ca.vertcat(*symbols), ca.DM(numbers))))
+    null = null_space(matrix, DEPENDENT)
+    if null.shape[1]:
+        taking_part = np.any(np.abs(null) > DEPENDENT, axis=1)
+        names = [repr(v[k].name()) for k in np.flatnonzero(taking_part).tolist()]
+        raise PosingError(
+            f"the quasi-velocities {', '.join(names)} move no coordinate, alone or together: give "
+            "each way in which the coordinates move one velocity"
+        )
 
 
 def _in_directions(directions: ca.SX, columns: ca.SX) -> ca.SX:

@@ -108,3 +108,19 @@ def test_a_relation_with_the_correction_keeps_the_energy(until, rate):
     free = ds.solve(free_pendulum(), until, start)
     assert run.drift["energy"].driven is (rate is not None)
     assert run["phi"] == pytest.approx(free["phi"], abs=1e-11)
+
+
+def test_a_light_body_between_others_is_named_not_their_constraints():
+    """A particle of a millionth of a gram holds half a tonne: both ropes are independent."""
+    q = ds.coordinates(x="m", y="m", a="m", b="m")
+    light = 1e-9
+    kinetic = 500 * (q.dot.x**2 + q.dot.y**2) / 2 + light * (q.dot.a**2 + q.dot.b**2) / 2
+    rope = ds.Holonomic("rope", q.a**2 + q.b**2 - 1)
+    rod = ds.Holonomic("rod", (q.x - q.a) ** 2 + (q.y - q.b) ** 2 - 1)
+    system = ds.MechanicalSystem(
+        q, kinetic=kinetic, potential=GRAVITY * (500 * q.y + light * q.b), goals=[rope, rod]
+    )
+    run = ds.solve(system, 5.0, {"x": 1.4, "a": 0.6}, guess={"y": -1.4, "b": -0.8})
+    assert run.outcome is ds.Outcome.DEGENERATE
+    assert "the inertia of 'a_dot', 1e-09, is so small beside that of 'x_dot', 5e+02" in run.message
+    assert "rank_loss" not in run.message
