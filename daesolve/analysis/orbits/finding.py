@@ -35,7 +35,7 @@ from daesolve.analysis.orbits.shooting import Shot, Task, one_period, slopes_of
 from daesolve.analysis.orbits.starts import away_from_events
 from daesolve.analysis.orbits.steady_states import far_note, prepared_near, steadied
 from daesolve.analysis.orbits.symmetry import UpTo
-from daesolve.analysis.orbits.verification import check_by_run, confirmed
+from daesolve.analysis.orbits.verification import check_by_run, check_clocks, confirmed
 from daesolve.analysis.sections import guarded
 from daesolve.equations.consistency import check_named, start_value
 from daesolve.errors import (
@@ -242,6 +242,7 @@ def finished(
     """
     shot, flow = found.shot, task.flow
     _check_is_orbit(task, shot)
+    check_clocks(task, shot)
     spectrum = multipliers(task, shot, found.slopes)
     notes = [*before, *found.slopes.notes]
     orders = (spectrum,)

@@ -6,7 +6,7 @@ One preparation serves every piece: pieces differ in their start, values and end
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -133,27 +133,6 @@ def last_within(record: RunRecord, time: float, least: float) -> Happening | Non
     return found[-1] if found else None
 
 
-def passing_rates(flight: Flight) -> Iterator[tuple[str, float]]:
-    """Return the rates at which guards of effective events pass: name and rate."""
-    prepared, record = flight.prepared, flight.record
-    chart = prepared.problem.chart
-    whole = prepared.problem if chart is None else chart.whole
-    slopes, events = guard_slopes(whole), list(whole.events)
-    firsts = np.cumsum([0, *(event.count for event in events)])
-    names = [event.name for event in events]
-    for event in flight.changing:
-        if event.name not in names:
-            continue
-        p = record.modes[event.at.mode]
-        x = prepared.problem.visible(np.array([event.time]), event.at.state[None, :], p)[0]
-        x = np.concatenate([x, np.zeros(whole.size - len(x))])
-        still = np.zeros(len(whole.values))
-        rates = slopes(event.time, x, p[: len(still)], 0.0, np.zeros(whole.size), still)[1]
-        first = int(firsts[names.index(event.name)])
-        for place in event.fired:
-            yield event.name, abs(float(rates[first + place]))
-
-
 class Flow:
     """The motions of a prepared request, from any state."""
 
@@ -196,6 +175,15 @@ class Flow:
     def clocks(self) -> tuple[str, ...]:
         """The discrete values that are set to instants along the motion."""
         return clocks(self.dynamics)
+
+    @cached_property
+    def clocked(self) -> bool:
+        """Whether the motion may depend on how long ago the instants of its clocks were."""
+        problem, dynamics = self.whole, self.dynamics
+        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        smooth = ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p))
+        timed = ca.depends_on(smooth, t) or ca.depends_on(resets_of(dynamics), dynamics.t)
+        return self.autonomous and bool(self.clocks) and timed
 
     @cached_property
     def of_tables(self) -> frozenset[str]:
@@ -440,9 +428,13 @@ class Flow:
         return moved
 
     def _near_zero(self, node: Node, duration: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rates of guards at a place, and which are zero but for a tiny time."""
+        """Return the rates of guards at a place, and which are zero but for a tiny time.
+
+        Bends are none of them: they change nothing.
+        """
         values, rates = self._guards(node)
-        return rates, np.abs(values) <= SEAM * duration * np.abs(rates)
+        near = np.abs(values) <= SEAM * duration * np.abs(rates)
+        return rates, near & ~np.isin(self._owners, list(self._bends.names))
 
     def _guards(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
         """Return the guards at a place, and their rates."""
@@ -452,6 +444,11 @@ class Flow:
         own = node.p[: len(problem.values)]
         values, rates, _ = guard_slopes(problem)(node.time, x, own, 0.0, *still)
         return values, rates
+
+    @cached_property
+    def _owners(self) -> list[str]:
+        """The name of the event of each guard."""
+        return [event.name for event in self.whole.guarded]
 
     @cached_property
     def _firsts(self) -> dict[str, int]:

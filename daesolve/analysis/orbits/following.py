@@ -14,7 +14,6 @@ from daesolve.analysis.orbits.bordered import Solution
 from daesolve.analysis.orbits.branch import Branch, SpecialPoint, special_point
 from daesolve.analysis.orbits.curve import Axis, Curve, Point
 from daesolve.analysis.orbits.entries import BranchPoint
-from daesolve.analysis.orbits.flights import passing_rates
 from daesolve.analysis.orbits.integrals import pinned
 from daesolve.analysis.orbits.least_period import multiple_of_least
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
@@ -26,7 +25,7 @@ from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at, v
 from daesolve.analysis.orbits.starts import moved_start
 from daesolve.analysis.orbits.stored_branch import Special, Store
 from daesolve.analysis.orbits.switching import hopf_period
-from daesolve.analysis.orbits.touching import touching
+from daesolve.analysis.orbits.touching import passing_rates, touching
 from daesolve.errors import (
     DaesolveError,
     NotPeriodicError,

@@ -23,6 +23,8 @@ NEUTRAL = 1e-7
 """The distance of a multiplier's size from one that counts as one."""
 REST = 1e-9
 """Rates of all states, in sizes per period, that count as zero."""
+ANOTHER = 1e-3
+"""The part of a direction by which its image is off if it is not the direction of the motion."""
 
 NOISE = 100.0
 """The factor by which other multipliers may be less accurate than the known ones. Near
@@ -88,7 +90,7 @@ class Multipliers:
 def multipliers(task: Task, shot: Shot, slopes: Slopes) -> Multipliers:
     """Remove known directions from the period map, and return its other eigenvalues."""
     node, basis, matrix = shot.guess.nodes[0], shot.bases[0], slopes.monodromy
-    known, images, names = _known_directions(task, shot)
+    known, images, names = _known_directions(task, shot, matrix)
     trivial: dict[str, float] = {}
     for vector, image, name in zip(known.T, images.T, names, strict=True):
         size = float(np.linalg.norm(vector))
@@ -124,7 +126,9 @@ def multipliers(task: Task, shot: Shot, slopes: Slopes) -> Multipliers:
     )
 
 
-def _known_directions(task: Task, shot: Shot) -> tuple[np.ndarray, np.ndarray, Sequence[str]]:
+def _known_directions(
+    task: Task, shot: Shot, matrix: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, Sequence[str]]:
     """Return known directions as columns, their images after a period, and their names."""
     node, basis = shot.guess.nodes[0], shot.bases[0]
     columns: list[np.ndarray] = []
@@ -134,9 +138,13 @@ def _known_directions(task: Task, shot: Shot) -> tuple[np.ndarray, np.ndarray, S
         rate = tangent(task, task.flow.rate(node), basis)
         # At an equilibrium there is no direction along the motion, only rounding.
         if float(np.linalg.norm(rate)) * shot.period > REST:
-            columns.append(rate)
-            images.append(rate if task.passage is None else np.zeros(len(rate)))
-            names.append("flow")
+            image = rate if task.passage is None else np.zeros(len(rate))
+            missed = float(np.linalg.norm(matrix @ rate - image))
+            # Where a clock decides, the motion goes on along its states and its clock.
+            if not (task.flow.clocked and missed > ANOTHER * float(np.linalg.norm(rate))):
+                columns.append(rate)
+                images.append(image)
+                names.append("flow")
     generators = task.part(task.group.generators(task.whole(node)))
     moved = basis.T @ (generators / task.sizes[:, None])
     # g^-1 maps the generators to combinations of each other.

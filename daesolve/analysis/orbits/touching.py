@@ -19,6 +19,7 @@ which is zero where h and h' are zero, and passes zero there like -h'.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import casadi as ca
@@ -27,6 +28,7 @@ import numpy as np
 from daesolve.analysis.orbits.bordered import Condition, Place, Solution, solve_special
 from daesolve.analysis.orbits.curve import Curve, Point
 from daesolve.analysis.orbits.flights import Flight, Flow, Node
+from daesolve.analysis.variational import guard_slopes
 from daesolve.errors import DaesolveError, NotPeriodicError
 from daesolve.posing.events import EITHER, Event
 from daesolve.preparation.preparing import prepare
@@ -159,3 +161,24 @@ def _changes_mode(flow: Flow, point: Point, name: str) -> bool:
     """Return whether an event changes discrete values."""
     index = [event.name for event in flow.dynamics.events].index(name)
     return index in flow.dynamics.resets and bool(flow.dynamics.resets[index].values)
+
+
+def passing_rates(flight: Flight) -> Iterator[tuple[str, float]]:
+    """Return the rates at which guards of effective events pass: name and rate."""
+    prepared, record = flight.prepared, flight.record
+    chart = prepared.problem.chart
+    whole = prepared.problem if chart is None else chart.whole
+    slopes, events = guard_slopes(whole), list(whole.events)
+    firsts = np.cumsum([0, *(event.count for event in events)])
+    names = [event.name for event in events]
+    for event in flight.changing:
+        if event.name not in names:
+            continue
+        p = record.modes[event.at.mode]
+        x = prepared.problem.visible(np.array([event.time]), event.at.state[None, :], p)[0]
+        x = np.concatenate([x, np.zeros(whole.size - len(x))])
+        still = np.zeros(len(whole.values))
+        rates = slopes(event.time, x, p[: len(still)], 0.0, np.zeros(whole.size), still)[1]
+        first = int(firsts[names.index(event.name)])
+        for place in event.fired:
+            yield event.name, abs(float(rates[first + place]))

@@ -11,6 +11,7 @@ from daesolve.analysis.orbits.flights import LONGER, SEAM, Node, last_within
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import CONVERGED, Found
 from daesolve.analysis.orbits.shooting import (
+    Guess,
     Shot,
     Task,
     assembled,
@@ -64,6 +65,34 @@ def check_by_run(task: Task, found: Found, spectrum: Multipliers) -> str:
                 f"{worst:.2g} of its size, but {allowed[count - 1]:.2g} is allowed"
             )
     return _sentence(len(allowed), worst)
+
+
+def check_clocks(task: Task, shot: Shot) -> None:
+    """Refuse an orbit that returns with another time since its clocks were set, if it matters.
+
+    Raises
+    ------
+    NotPeriodicError
+        The motion from there differs.
+    """
+    if not task.flow.clocked:
+        return
+    flow, first, last = task.flow, shot.guess.nodes[0], shot.flights[-1]
+    end = flow.at_time(last.end, first.time)
+    later = first.p.copy()
+    places = [flow.value_names.index(name) for name in flow.clocks]
+    later[places] = end.p[places]
+    if np.array_equal(later, first.p):
+        return
+    one = replace(task, pieces=1)
+    again = shoot(one, Guess((replace(first, p=later),), shot.period, shot.amounts))
+    if again.residual <= max(LEFT, 2.0 * shot.residual):
+        return
+    names = " and ".join(repr(flow.value_names[k]) for k in places if later[k] != first.p[k])
+    raise NotPeriodicError(
+        f"the motion returns with another time since {names} was set, on which it depends: begin "
+        "where an event sets it, with section= and its name"
+    )
 
 
 def _returns(task: Task, shot: Shot, periods: int) -> list[Node]:
