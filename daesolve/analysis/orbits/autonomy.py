@@ -10,6 +10,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.equations.dynamics import Dynamics
 from daesolve.formulations import OdeProblem
 from daesolve.posing.value_names import instants
@@ -71,15 +72,17 @@ def _moves_along(
     ]
     if not entries:
         return True
-    function = ca.Function("compared", list(arguments), [ca.densify(ca.vertcat(*entries))])
+    function = Evaluator(
+        ca.Function("compared", list(arguments), [ca.densify(ca.vertcat(*entries))])
+    )
     itself = np.array([ca.is_equal(entry, t) for entry in entries], dtype=float)
     generator, known = np.random.default_rng(3), np.zeros(len(entries), dtype=bool)
     for _ in range(SAMPLES):
         state, values = generator.normal(size=x.numel()), generator.normal(size=p.numel())
-        chosen = generator.integers(0, 2, size=flags.numel())
-        time, later = generator.normal(size=2)
+        chosen = generator.integers(0, 2, size=flags.numel()).astype(float)
+        time, later = generator.normal(size=2).tolist()
         first, second = (
-            np.asarray(function(time + moved, state, values + moved * clocks, chosen)).ravel()
+            function(time + moved, state, values + moved * clocks, chosen)[0]
             for moved in (0.0, later)
         )
         if not np.allclose(second, first + later * itself, ALIKE, ALIKE, equal_nan=True):
