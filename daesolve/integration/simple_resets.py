@@ -25,7 +25,7 @@ from daesolve.modes.guard_book import ANSWERED
 from daesolve.modes.jumps import LEFT_OVER, WORSE, JumpFunction
 from daesolve.modes.reset_law import ResetLaw
 from daesolve.modes.transitions import INSTANT, Transitions
-from daesolve.solvers import EventHit, State
+from daesolve.solvers import State
 from daesolve.solvers.guard_terms import Limits
 from daesolve.trajectory.results import StepBlock
 
@@ -111,15 +111,12 @@ class _Resets:
         size, count = chain.states.shape[1], len(run.values(here))
         for k, time in enumerate(chain.moments.tolist()):
             run.record.boundaries.append(here)
-            values = run.values(here)
             answer, last = self.answers[int(chain.guards[k])], int(chain.steps[k])
             at = run.schedule.up_to(run.record.taken, time)
             if len(at):
                 run.sample(at, chain.states_at(first, last, at), here)
             for hit in sorted(chain.recorded(k), key=lambda hit: run.sign * hit.time):
                 run.happened(hit, here)
-            for index in self.transitions.book.passed_beside(time, chain.before[k], values):
-                run.happened(EventHit(index, time, chain.before[k]), here)
             block = StepBlock(chain.times[first:last], chain.states[first:last])
             run.watch_later([block], here.mode)
             before = Boundary(time, chain.before[k], here.whole_turns.copy(), here.mode)

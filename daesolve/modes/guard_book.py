@@ -416,15 +416,8 @@ class GuardBook:
         """
         if not self._any_recorded:
             return []
-        return self._at_zero(time, *self.measure(time, x, p))
-
-    def passed_beside(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
-        """Return the same where the motion has gone on since then."""
-        return self._at_zero(time, *self.at(time, x, p)) if self._any_recorded else []
-
-    def _at_zero(self, time: float, values: np.ndarray, rates: np.ndarray) -> list[int]:
-        """Return the guards, only recorded, that are at zero and pass it."""
         directions = self.traits.directions
+        values, rates = self.measure(time, x, p)
         on = np.where(directions == 0, rates != 0.0, directions * rates > 0.0)
         # A guard that is looked at only where it is zero has the size that it reached since then.
         between = TOGETHER * np.abs(rates) * abs(time - self._entered)
