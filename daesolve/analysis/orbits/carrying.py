@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Flight, Flow
+from daesolve.analysis.orbits.flights import Flow
+from daesolve.analysis.orbits.pieces import Flight
 from daesolve.analysis.propagation import TOGETHER, Propagation, legs_of
 from daesolve.integration.record import Happening
 from daesolve.posing.value_names import ValueKind

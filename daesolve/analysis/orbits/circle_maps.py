@@ -18,7 +18,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from daesolve.analysis.orbits.carrying import derivatives
-from daesolve.analysis.orbits.flights import Flight, Flow, Node, flown
+from daesolve.analysis.orbits.flights import Flow
+from daesolve.analysis.orbits.pieces import Flight, Node, flown
 from daesolve.analysis.orbits.tongues import Misses, Tongue, tongue, zeros
 from daesolve.analysis.variational import differentiated
 from daesolve.errors import (

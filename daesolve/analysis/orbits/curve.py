@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Node
 from daesolve.analysis.orbits.integrals import Integral
 from daesolve.analysis.orbits.newton import ROUNDING
+from daesolve.analysis.orbits.pieces import Node
 from daesolve.analysis.orbits.shooting import (
     Guess,
     Shot,

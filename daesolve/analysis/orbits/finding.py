@@ -24,12 +24,13 @@ from daesolve.analysis.orbits.first_look import (
     needed_pieces,
     onto_family,
 )
-from daesolve.analysis.orbits.flights import Flow, Node, Passage
+from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.least_period import multiple_of_least
 from daesolve.analysis.orbits.monodromy import REST, Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.orders import CONTINUOUS, jump_between
+from daesolve.analysis.orbits.pieces import Node, Passage
 from daesolve.analysis.orbits.remarks import remarks
 from daesolve.analysis.orbits.shooting import Shot, Task, one_period, slopes_of
 from daesolve.analysis.orbits.starts import away_from_events

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 
 import casadi as ca
@@ -16,17 +16,23 @@ import numpy as np
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.analysis.orbits.autonomy import clocks, is_autonomous, resets_of
 from daesolve.analysis.orbits.bends import Bends
+from daesolve.analysis.orbits.pieces import (
+    Flight,
+    Node,
+    Passage,
+    check_not_interrupted,
+    last_within,
+)
 from daesolve.analysis.variational import guard_slopes
 from daesolve.equations.consistency import Start, complete_start
 from daesolve.errors import NotPeriodicError
 from daesolve.integration.record import Boundary, Happening, RunRecord
 from daesolve.integration.sampling import At
-from daesolve.integration.simulation import simulate, simulate_recorded
-from daesolve.interruptions import interruption_left
+from daesolve.integration.simulation import simulate_recorded
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import Solver
-from daesolve.trajectory.results import Outcome
+from daesolve.trajectory.results import Continuation, Outcome
 from daesolve.trajectory.trajectory import Trajectory
 
 LONGER = 1.25
@@ -38,99 +44,6 @@ TOWARDS_GUARD = 6
 EPSILON = float(np.finfo(float).eps)
 DOUBLINGS = 5
 """How often the range of the search for a passage is doubled before it fails."""
-
-
-@dataclass(frozen=True, eq=False)
-class Node:
-    """A place of a motion: time in s, state (n,) with whole turns, values (np,) in force."""
-
-    time: float
-    x: np.ndarray
-    p: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Passage:
-    """The end of a motion at an event: its name, and the number of the passage."""
-
-    event: str
-    count: int = 1
-
-
-@dataclass(frozen=True, eq=False)
-class Flight:
-    """A piece of a motion.
-
-    Parameters
-    ----------
-    prepared, record, run
-        The prepared run, its record, and the run.
-    start, end
-        The first and the last place.
-    stop
-        The event at which it ends; None if it ends at a time.
-    closing
-        The last event that belongs to it, if its record goes on beyond.
-    bends
-        The events at which only the expression of the rates changes, not their values.
-    """
-
-    prepared: Prepared
-    record: RunRecord
-    run: Trajectory
-    start: Node
-    end: Node
-    stop: Happening | None = None
-    closing: Happening | None = None
-    bends: tuple[Happening, ...] = ()
-
-    @property
-    def happened(self) -> list[Happening]:
-        """The events on the way, including those at its end."""
-        if self.closing is None:
-            return list(self.record.events)
-        last = next(k for k, event in enumerate(self.record.events) if event is self.closing)
-        return self.record.events[: last + 1]
-
-    @property
-    def changing(self) -> list[Happening]:
-        """The events that change something, in order."""
-        return [e for e in self.happened if e.after is not None and e not in self.bends]
-
-    def values_at(self, time: float) -> np.ndarray:
-        """Return the values in force at a time."""
-        places = [place for place in self.record.boundaries if place.time <= time]
-        return self.record.modes[places[-1].mode]
-
-    @property
-    def sequence(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """The events that change something, in order: name and guards."""
-        return tuple((e.name, e.fired) for e in self.changing)
-
-
-def flown(prepared: Prepared, at: At = None) -> Trajectory:
-    """Run a prepared request.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        The run was interrupted: a part of it is not an answer.
-    """
-    run = simulate(prepared, at)
-    check_not_interrupted(run)
-    return run
-
-
-def check_not_interrupted(run: Trajectory) -> None:
-    """Raise KeyboardInterrupt if a run was interrupted, even if it finished nevertheless."""
-    if interruption_left() or run.outcome is Outcome.INTERRUPTED:
-        raise KeyboardInterrupt
-
-
-def last_within(record: RunRecord, time: float, least: float) -> Happening | None:
-    """Return the last event that changes something within a tiny time; None if there is none."""
-    found = [e for e in record.events if e.after is not None and abs(e.time - time) <= least]
-    return found[-1] if found else None
 
 
 class Flow:
@@ -338,17 +251,25 @@ class Flow:
         return prepared, run, record
 
     def beginning(self, start: Node, duration: float) -> Prepared:
-        """Return a run from a place, at which the events have happened that leave it as it is."""
-        prepared = replace(
+        """Return a run from a place, at which the events have happened that leave it as it is.
+
+        Guards past zero have passed, too, as in a run that continues another.
+        """
+        state = dict(zip(self.names, start.x.tolist(), strict=True))
+        begin = replace(self.prepared.request, initial=state, guess={})
+        passed, until = self.passed(start, duration), start.time + duration
+        past = self._ways * self._guards(start)[0] > 0.0
+        if passed or np.any(past & self._lasting):
+            before = Continuation(start.time, state, {}, end_time=start.time, firing=lambda: passed)
+            begin = replace(begin, begun={}, continues=before.described())
+        return replace(
             self.prepared,
+            request=replace(begin, start_time=start.time, until=until),
             start=Start(start.x, {}),
             values=start.p,
             start_time=start.time,
-            until=start.time + duration,
+            until=until,
         )
-        # Guards past zero have passed, as in a run that continues another.
-        passed = {"fired": self.passed(start, duration)}
-        return replace(prepared, request=replace(prepared.request, begun={}, continues=passed))
 
     # -- seams ------------------------------------------------------------------------------------
 
@@ -379,10 +300,9 @@ class Flow:
         events, end = self._first_events(start, duration)
         if not events:
             return start
-        ways = np.array([event.direction.value for event in self.whole.guarded])
         values, rates = self._guards(end)
         zero = self._near_zero(end, duration)[1]
-        on = (zero | (ways * values > 0.0)) & (ways * rates > 0.0)
+        on = (zero | (self._ways * values > 0.0)) & (self._ways * rates > 0.0)
         fired = [self._firsts[event.name] + place for event in events for place in event.fired]
         return Node(start.time, start.x if np.all(on[fired]) else end.x, end.p)
 
@@ -446,6 +366,17 @@ class Flow:
         return values, rates
 
     @cached_property
+    def _ways(self) -> np.ndarray:
+        """The direction of each guard."""
+        return np.array([event.direction.value for event in self.whole.guarded], dtype=float)
+
+    @cached_property
+    def _lasting(self) -> np.ndarray:
+        """Whether each guard may stay past zero once its event has happened."""
+        then = [event.then for event in self.whole.guarded]
+        return np.array([each.interrupts and not each.counts_past for each in then], dtype=bool)
+
+    @cached_property
     def _owners(self) -> list[str]:
         """The name of the event of each guard."""
         return [event.name for event in self.whole.guarded]
@@ -462,8 +393,7 @@ class Flow:
         late = [e for e in record.events if abs(e.time - end.time) <= SEAM * duration]
         for event in late:
             near[[self._firsts[event.name] + place for place in event.fired]] = False
-        ways = np.array([event.direction.value for event in self.whole.guarded])
-        return bool(np.any(near & (ways * rates >= 0.0)))
+        return bool(np.any(near & (self._ways * rates >= 0.0)))
 
     def after(self, prepared: Prepared, record: RunRecord, place: Boundary, time: float) -> Node:
         """Return the place a tiny time after a boundary of a run, or before it."""

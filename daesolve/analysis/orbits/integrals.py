@@ -13,7 +13,8 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.analysis.orbits.flights import Flow, Node
+from daesolve.analysis.orbits.flights import Flow
+from daesolve.analysis.orbits.pieces import Node
 from daesolve.equations.dynamics import Dynamics
 from daesolve.posing.symbols import velocity_name
 

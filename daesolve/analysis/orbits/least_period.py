@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.analysis.orbits.first_look import places
-from daesolve.analysis.orbits.flights import Node
+from daesolve.analysis.orbits.pieces import Node
 from daesolve.analysis.orbits.shooting import Shot, Task
 from daesolve.analysis.orbits.symmetry import check_symmetry
 from daesolve.errors import DaesolveError, NotPeriodicError

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from daesolve.analysis.orbits.digits import known, relative
-from daesolve.analysis.orbits.flights import flown
 from daesolve.analysis.orbits.monodromy import Multipliers, Verdict
 from daesolve.analysis.orbits.newton import Found
 from daesolve.analysis.orbits.orders import DirectionalRates, directional_rates, most_growth
+from daesolve.analysis.orbits.pieces import flown
 from daesolve.analysis.orbits.shooting import Task
 from daesolve.errors import OutOfRangeError, suggest_names
 from daesolve.showing import Shown

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Node, flown
+from daesolve.analysis.orbits.pieces import Node, flown
 from daesolve.analysis.orbits.shooting import Shot, Task
 from daesolve.errors import DaesolveError
 

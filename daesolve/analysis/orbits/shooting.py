@@ -23,8 +23,9 @@ import numpy as np
 
 from daesolve.analysis.manifold import Manifold
 from daesolve.analysis.orbits.carrying import Derivatives, derivatives
-from daesolve.analysis.orbits.flights import Flight, Flow, Node, Passage, flown
+from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.integrals import Integral
+from daesolve.analysis.orbits.pieces import Flight, Node, Passage, flown
 from daesolve.analysis.orbits.symmetry import Group
 from daesolve.trajectory.trajectory import Trajectory
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from daesolve.analysis.orbits.bordered import OnCircle, Place, solve_special
 from daesolve.analysis.orbits.curve import Curve, Point
-from daesolve.analysis.orbits.flights import Node
+from daesolve.analysis.orbits.pieces import Node
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.switching import hopf_period
 from daesolve.errors import DaesolveError

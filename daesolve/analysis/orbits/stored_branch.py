@@ -13,9 +13,9 @@ import numpy as np
 
 from daesolve.analysis.orbits.branch import BranchPoint
 from daesolve.analysis.orbits.curve import Curve
-from daesolve.analysis.orbits.flights import Node
 from daesolve.analysis.orbits.lines import Lines
 from daesolve.analysis.orbits.monodromy import Verdict
+from daesolve.analysis.orbits.pieces import Node
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.special import Kind
 

@@ -12,10 +12,10 @@ import numpy as np
 from daesolve.analysis.orbits.bordered import DIFFERENCE, Crossing, Place
 from daesolve.analysis.orbits.curve import Curve, Extra, Linear, Point
 from daesolve.analysis.orbits.finding import finished
-from daesolve.analysis.orbits.flights import Passage
 from daesolve.analysis.orbits.monodromy import multipliers
 from daesolve.analysis.orbits.newton import Found
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.pieces import Passage
 from daesolve.analysis.orbits.shooting import Guess, Task, shoot, slopes_of
 from daesolve.analysis.orbits.special import Kind
 from daesolve.errors import NotPeriodicError

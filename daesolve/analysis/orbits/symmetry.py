@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Flow, Node
+from daesolve.analysis.orbits.flights import Flow
+from daesolve.analysis.orbits.pieces import Node
 from daesolve.errors import NotPeriodicError, OutOfRangeError, PosingError, is_number, unknown_name
 from daesolve.posing.symbols import velocity_name
 

@@ -27,7 +27,8 @@ import numpy as np
 
 from daesolve.analysis.orbits.bordered import Condition, Place, Solution, solve_special
 from daesolve.analysis.orbits.curve import Curve, Point
-from daesolve.analysis.orbits.flights import Flight, Flow, Node
+from daesolve.analysis.orbits.flights import Flow
+from daesolve.analysis.orbits.pieces import Flight, Node
 from daesolve.analysis.variational import guard_slopes
 from daesolve.errors import DaesolveError, NotPeriodicError
 from daesolve.posing.events import EITHER, Event

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import LONGER, SEAM, Node, last_within
+from daesolve.analysis.orbits.flights import LONGER, SEAM
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import CONVERGED, Found
+from daesolve.analysis.orbits.pieces import Node, last_within
 from daesolve.analysis.orbits.shooting import (
     Guess,
     Shot,

@@ -9,7 +9,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.analysis.orbits.branch import BranchPoint
-from daesolve.analysis.orbits.flights import Flight
+from daesolve.analysis.orbits.pieces import Flight
 from daesolve.analysis.orbits.shooting import Shot
 from daesolve.solvers.lanes import Batch
 from daesolve.trajectory.trajectory import Trajectory
