@@ -99,6 +99,24 @@ def test_what_is_recorded_at_the_instant_of_a_reset_is_recorded(solver):
     assert names.count("down") == names.count("bounce") >= 2
 
 
+@pytest.mark.parametrize("speed", [2.5, 2.0])
+def test_what_is_recorded_at_resets_is_recorded_where_its_guard_is_only_seen_at_zero(speed):
+    # The guards have no size at these instants but that of rounding.
+    bounce = ds.Reset({"y_dot": -0.8 * BALL.dot.y + 0.5})
+    events = [
+        ds.Event("bounce", BALL.y, ds.FALLING, bounce),
+        ds.Event("down", 3 * BALL.y + BALL.y**3, ds.FALLING),
+    ]
+    kinetic, potential = BALL.dot.y**2 / 2, 9.81 * BALL.y
+    system = ds.MechanicalSystem(BALL, kinetic=kinetic, potential=potential, events=events)
+    run = ds.solve(system, 40.0, {"y": 0.0, "y_dot": speed}, at=[40.0])
+    names = [event.name for event in run.events]
+    assert names.count("down") == names.count("bounce") > 50
+
+
+BALL = ds.coordinates(y="m")
+
+
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
 def test_guards_of_one_event_that_pass_together_are_reported_together(solver):
     q = ds.coordinates(x="m", y="m")

@@ -106,10 +106,11 @@ def periodic_orbit(
     period
         In seconds. If the equations contain time: the period, a multiple of the drive's period, or
         an expression of parameters, such as 2 * ca.pi / p.w, which it follows along a branch.
-        Otherwise an approximate period, which is then corrected. With a section it is optional.
+        Otherwise an approximate period, which is then corrected; a guess that stands at an event
+        begins right after it. With a section it is optional.
     section
         An expression of the states, or the name of an event: the orbit starts where it passes,
-        after any reset, and ends at a later passage.
+        after any reset at that instant, and ends after those of a later passage.
     direction
         The direction in which an expression must pass through zero to count.
     passages
@@ -128,8 +129,8 @@ def periodic_orbit(
         The number of pieces into which the period is divided; None lets the growth of changes
         decide.
     verify
-        Whether to repeat the last step with a tightened tolerance and to run ten periods. A solver
-        given here repeats the step instead of the tightened tolerance.
+        Whether to repeat the last step with a tightened tolerance and to follow one run over ten
+        periods. A solver given here repeats the step instead of the tightened tolerance.
     **options
         See `RunOptions`; `until` and `at` follow from the period.
 
