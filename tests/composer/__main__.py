@@ -26,23 +26,28 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     parser.add_argument("--only", type=int, metavar="INDEX", help="repeat one system")
     parser.add_argument("--from", type=int, default=0, dest="first", metavar="INDEX")
+    parser.add_argument("--hang", type=int, default=60, help="CPU seconds after which a run hangs")
+    parser.add_argument("--whole", action="store_true", help="print systems without shrinking")
     given = parser.parse_args()
     _warm()
     if given.only is not None:
         composition = compose(given.seed, given.only)
         sys.stdout.write(script_of(composition) + TAIL)
-        _show(given.only, composition, begin(script_of(composition)).result())
+        result = begin(script_of(composition), given.hang).result()
+        sys.stdout.write(f"\n# {result.ended}, {result.seconds:.1f} s of CPU\n")
+        _show(given.only, composition, result, given.whole)
         return
     ends: collections.Counter[str] = collections.Counter()
     keys: collections.Counter[str] = collections.Counter()
     begun, used = time.monotonic(), 0.0
-    for index, composition, result in _results(given.seed, given.first, given.jobs):
+    for index, composition, result in _results(given):
         ends[result.ended] += 1
+        sys.stderr.write(f"{index} {result.seconds:.1f} {result.ended}\n")
         used += result.seconds
         fresh = [key for key in sorted(result.keys) if keys[key] < KEPT]
         keys.update(result.keys)
         if fresh:
-            _show(index, composition, result)
+            _show(index, composition, result, given.whole)
         if time.monotonic() - begun > 60.0 * given.minutes:
             break
     count = ends.total()
@@ -57,24 +62,25 @@ def _warm() -> None:
         judge(script_of(compose(0, index)))
 
 
-def _results(seed: int, first: int, jobs: int) -> Iterator[tuple[int, Composition, Result]]:
+def _results(given: argparse.Namespace) -> Iterator[tuple[int, Composition, Result]]:
     """Compose and run one system after the other, so many at once, in order."""
     waiting: collections.deque[tuple[int, Composition, Job]] = collections.deque()
-    for index in itertools.count(first):
-        composition = compose(seed, index)
-        waiting.append((index, composition, begin(script_of(composition))))
-        if len(waiting) == jobs:
+    for index in itertools.count(given.first):
+        composition = compose(given.seed, index)
+        waiting.append((index, composition, begin(script_of(composition), given.hang)))
+        if len(waiting) == given.jobs:
             number, composition, job = waiting.popleft()
             yield number, composition, job.result()
 
 
-def _show(index: int, composition: Composition, result: Result) -> None:
+def _show(index: int, composition: Composition, result: Result, whole: bool) -> None:
     """Print what is wrong with a system, and the smallest program that shows it."""
     for finding in result.findings:
         sys.stdout.write(f"\n# {index}: {finding.kind}: {finding.sentence}\n")
     if not result.findings:
         return
-    smallest = shrink(composition, result.keys)
+    sys.stdout.flush()
+    smallest = composition if whole else shrink(composition, result.keys)
     sys.stdout.write(script_of(smallest) + TAIL)
     sys.stdout.flush()
 

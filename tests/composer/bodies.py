@@ -252,5 +252,5 @@ BODIES = {
     rolling_disc: 1.0,
     rigid_body: 0.7,
     turning_body: 0.7,
-    guided_slider: 0.5,
+    guided_slider: 0.2,
 }

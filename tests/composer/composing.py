@@ -25,7 +25,7 @@ COUNTS = (
 EXACT = {
     "None": 6.0,
     "ds.Dop853()": 1.5,
-    "ds.Cvodes()": 1.0,
+    "ds.Cvodes()": 0.5,
     "ds.RadauIIA()": 1.0,
     "ds.Lsoda()": 1.0,
 }

@@ -16,8 +16,6 @@ from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
-CPU_SECONDS = 60
-"""A run that uses more hangs."""
 APART = 1e-5
 """By how much two runs of one system may differ, relative to a state, or absolutely if it is less
 than one: the solvers are precise to 1e-10, and resets and impacts amplify errors."""
@@ -83,7 +81,7 @@ class Job:
         return Result("crash", used, (Finding("crash", f"the process died with status {status}"),))
 
 
-def begin(script: str, seconds: int = CPU_SECONDS) -> Job:
+def begin(script: str, seconds: int = 60) -> Job:
     """Begin a script in a process that has all that this one has imported and compiled."""
     reader, writer = multiprocessing.Pipe(duplex=False)
     process = os.fork()

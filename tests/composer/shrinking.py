@@ -12,9 +12,9 @@ from .parts import Part
 from .running import begin
 from .writing import script_of
 
-MOST_SECONDS = 240.0
+MOST_SECONDS = 90.0
 """CPU seconds that are spent on one system."""
-HANGS = 15
+HANGS = 10
 """CPU seconds, fewer than a hang is told by, after which a smaller system hangs as well."""
 _NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?")
 
