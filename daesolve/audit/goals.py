@@ -73,12 +73,15 @@ def _steepness(along: Expressions, residual: ca.SX) -> ca.SX:
     Where nothing moves, the terms of a residual are rounding of these themselves.
     """
     system, columns = along.system, along.certificate.columns
-    total = ca.SX(0)
+    total, farthest = ca.SX(0), 0.0
+    lasts = float(np.sum(np.abs(along.certificate.lengths)))
     mechanical = hasattr(system, "coordinates")
     vectors = [system.coordinates, system.implicit, system.v] if mechanical else [system.states]
     for vector in vectors:
         scale = along.certificate.scale
         largest = max((scale(name, columns[name]) for name in vector.names), default=0.0)
+        # What is held still has velocities that are nothing but rounding.
+        largest, farthest = max(largest, farthest / lasts), max(farthest, largest)
         total += largest * ca.sum1(ca.fabs(ca.gradient(residual, vector.vector)))
     return total
 

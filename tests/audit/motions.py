@@ -213,7 +213,20 @@ def spinning():
     return ds.solve(system, 3.0, {"w1": 0.01, "w2": 2.0})
 
 
+def held_still():
+    """A body that two relations hold, so that its velocities are nothing but rounding."""
+    q = ds.coordinates(x="m", y="m")
+    relations = [
+        ds.Nonholonomic("first", q.dot.x - (1.0 + 0.5 * q.y) * q.dot.y),
+        ds.Nonholonomic("second", q.dot.x - q.dot.y),
+    ]
+    kinetic = 3.0 * (q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=30.0 * q.y, goals=relations)
+    return ds.solve(system, 1.0, {"x": -1.0, "y": 1.0}, guess={"x_dot": 1.0, "y_dot": 1.0})
+
+
 RIGHT = [
     *(swinging, ticking, bouncing, skidding, sliding, pushed, turning, backwards, late),
     *(through_zero, at_zero, long_steps, kicked, struck, gliding, sampled, spinning),
+    held_still,
 ]
