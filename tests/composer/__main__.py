@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 from .composing import Composition, compose
-from .running import Job, Result, begin, judge
+from .running import Job, Result, begin, warm
 from .shrinking import shrink
 from .writing import TAIL, script_of
 
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--hang", type=int, default=60, help="CPU seconds after which a run hangs")
     parser.add_argument("--whole", action="store_true", help="print systems without shrinking")
     given = parser.parse_args()
-    _warm()
+    warm()
     if given.only is not None:
         composition = compose(given.seed, given.only)
         sys.stdout.write(script_of(composition) + TAIL)
@@ -54,12 +54,6 @@ def main() -> None:
     sys.stdout.write(f"\n# {count} systems, {used / count:.2f} s of CPU each\n")
     for counts in (ends, keys):
         sys.stdout.writelines(f"{number:6} {text}\n" for text, number in counts.most_common())
-
-
-def _warm() -> None:
-    """Import and compile what most systems need, before processes begin with it."""
-    for index in range(4):
-        judge(script_of(compose(0, index)))
 
 
 def _results(given: argparse.Namespace) -> Iterator[tuple[int, Composition, Result]]:

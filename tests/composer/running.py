@@ -16,6 +16,9 @@ from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+from .composing import compose
+from .writing import script_of
+
 APART = 1e-5
 """By how much two runs of one system may differ, relative to a state, or absolutely if it is less
 than one: the solvers are precise to 1e-10, and resets and impacts amplify errors."""
@@ -100,6 +103,12 @@ def _work(script: str, writer: Connection, seconds: int) -> None:
     writer.send(json.dumps({"ended": ended, "findings": [asdict(f) for f in findings]}))
     writer.close()
     os._exit(0)
+
+
+def warm() -> None:
+    """Import and compile what most systems need, before processes begin with it."""
+    for index in range(4):
+        judge(script_of(compose(0, index)))
 
 
 def judge(script: str) -> tuple[str, list[Finding]]:
