@@ -225,8 +225,22 @@ def held_still():
     return ds.solve(system, 1.0, {"x": -1.0, "y": 1.0}, guess={"x_dot": 1.0, "y_dot": 1.0})
 
 
+def kicked_at_rest():
+    """A pendulum kicked where it turns round, which its steps pass again to rounding."""
+    q = ds.coordinates(x="m", y="m", cart="m")
+    rod = ds.Holonomic("rod", q.x**2 + (q.y - 3.0) ** 2 - 2.4)
+    reset = ds.Reset({"cart_dot": -0.8 * q.dot.cart}, impose=["rod"])
+    kick = ds.Event("kick", q.dot.y, ds.RISING, reset)
+    kinetic = (q.dot.x**2 + q.dot.y**2 + q.dot.cart**2) / 2
+    system = ds.MechanicalSystem(
+        q, kinetic=kinetic, potential=9.81 * q.y, goals=[rod], events=[kick]
+    )
+    guess = {"x": 0.57, "y": 1.55, "y_dot": 0.4}
+    return ds.solve(system, 2.0, {"x_dot": -1.1}, guess=guess, solver=ds.Dop853())
+
+
 RIGHT = [
     *(swinging, ticking, bouncing, skidding, sliding, pushed, turning, backwards, late),
     *(through_zero, at_zero, long_steps, kicked, struck, gliding, sampled, spinning),
-    held_still,
+    *(held_still, kicked_at_rest),
 ]
