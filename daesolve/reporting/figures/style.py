@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -15,12 +15,11 @@ import numpy as np
 from cycler import cycler
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
-from matplotlib.ticker import FixedFormatter, FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from daesolve.reporting.facts import short
 
@@ -216,23 +215,13 @@ def save_figure(figure: Figure, directory: Path, name: str) -> list[Path]:
 def _without_broken_mathematics(figure: Figure) -> None:
     """Show words as they are that have dollar signs and are not mathematics, such as a unit."""
     parser = MathTextParser("path")
-    for text in _texts(figure):
-        if text.get_text().count("$") > 1:
+    for artist in figure.findobj(Text):
+        words = artist.get_text() if isinstance(artist, Text) else ""
+        if isinstance(artist, Text) and words.count("$") > 1:
             try:
-                parser.parse(text.get_text())
+                parser.parse(words)
             except ValueError:
-                text.set_parse_math(False)
-
-
-def _texts(artist: Artist) -> Iterator[Text]:
-    """Return the texts of a figure, without numbers along axes: making these takes long."""
-    if isinstance(artist, Text):
-        yield artist
-    numbers = isinstance(artist, Axis) and not isinstance(
-        artist.get_major_formatter(), FixedFormatter
-    )
-    for child in [artist.label, artist.offsetText] if numbers else artist.get_children():
-        yield from _texts(child)
+                artist.set_parse_math(False)
 
 
 def _without_magnified_rounding(figure: Figure) -> None:
