@@ -179,9 +179,7 @@ class Use:
             Whether a constraint contains it: a run may end at its last node, but not pass it.
         """
         rising = [_rises(argument, fixed) for argument in self.arguments]
-        guards = [
-            self._guards(place, rises, constrains=constrains) for place, rises in enumerate(rising)
-        ]
+        guards = [self._guards(*one, constrains=constrains) for one in enumerate(rising)]
         changes: Any = self._next(rising) if len(rising) > 1 else self._next_of_one(rising[0])
         # An impact may carry the argument past several nodes at once.
         reset = Reset(changes, whenever_past=not all(rising))
