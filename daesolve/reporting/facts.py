@@ -398,6 +398,8 @@ def banner(run: Document) -> Banner | None:
     if run["outcome"] != "interrupted":
         words = OUTCOMES.get(run["outcome"]) or run["outcome"]
         headline = f"The run ended {words}; the motion is known up to {reached}."
+        if run["outcome"] == "contradicted":
+            headline = "The run contradicts what was posed."
         return Banner(headline, f"{run['message']}{_between(run)}", share, None, "bad")
     state = "was interrupted" if run.get("finished", True) else "is not finished"
     state = "is still running" if run.get("under_way") else state

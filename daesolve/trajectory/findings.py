@@ -41,12 +41,16 @@ class Finding:
     time: float | None = None
     sentence: str = ""
 
+    @property
+    def owner(self) -> str:
+        """What was checked, and of what."""
+        return f"{self.check}, {self.subject}" if self.subject else self.check
+
     def __str__(self) -> str:
-        owner = f"{self.check}, {self.subject}" if self.subject else self.check
         if self.verdict is Verdict.HOLDS:
             told = "holds" if self.defect is None else f"to {self.defect:.1g}"
-            return f"{owner}: {told}" + (f" ({self.sentence})" if self.sentence else "")
-        return f"{owner}: {self.verdict.value}: {self.sentence}"
+            return f"{self.owner}: {told}" + (f" ({self.sentence})" if self.sentence else "")
+        return f"{self.owner}: {self.verdict.value}: {self.sentence}"
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class Audit:
             return ""
         first, *others = self.contradictions
         rest = f", and {len(others)} more of its checks fail" if others else ""
-        return f"{first}{rest}"
+        return f"{first.owner}: {first.sentence}{rest}"
 
     @property
     def holds(self) -> bool:

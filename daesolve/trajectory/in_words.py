@@ -104,7 +104,7 @@ def verification_line(found: Verification, units: Mapping[str, str]) -> str:
 def audit_line(found: Audit) -> str:
     """Say whether a run holds against what was posed, and what was not checked."""
     if not found.holds:
-        return f"audit: {found.objection}"
+        return f"audit: contradicted: {found.objection}"
     if not found.checked:
         return "audit: nothing was checked"
     missing = len(found.unchecked)

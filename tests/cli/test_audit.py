@@ -45,7 +45,7 @@ def test_a_run_without_error_control_is_contradicted(tmp_path):
     words = ["run", *SHORT, "--solver", "dop853", "--fixed-step", "0.1"]
     told = call(*words, "--verify", "--out", tmp_path / "run", code=CONTRADICTED)
     assert "contradicted by its audit" in told.stdout
-    assert "contradicted: goal, rod: contradicted: its residual is" in told.stderr
+    assert "contradicted: goal, rod: its residual is" in told.stderr
     kept = ds.Trajectory.from_run(tmp_path / "run")
     assert kept.outcome is ds.Outcome.CONTRADICTED
     assert kept.message == kept.audited.objection
