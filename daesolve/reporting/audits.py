@@ -69,7 +69,7 @@ def audit_card(document: Document) -> tuple[str, str, str]:
     if not audit:
         return "not audited", "daesolve audit DIR (run.audit())", "warn"
     if not audit["holds"]:
-        return "contradicted", next(audit_rows(document)).sentence, "bad"
+        return "does not hold", next(audit_rows(document)).sentence, "bad"
     done = [found for found in audit["findings"] if found["verdict"] == "holds"]
     if not done:
         return "nothing checked", audit_headline(document), "warn"

@@ -72,7 +72,7 @@ def test_a_report_says_first_whether_a_run_holds():
     assert audit_card({"audit": None})[2] == "warn"
     assert audit_card({"audit": audit})[2] == "good"
     bad = {"audit": {"holds": False, "findings": [*audit["findings"], worst], "left_out": ""}}
-    assert audit_card(bad) == ("contradicted", "its residual is 1e-3", "bad")
+    assert audit_card(bad) == ("does not hold", "its residual is 1e-3", "bad")
     count = len(audit["findings"])
     told = f"Of {count + 1} checks 1 contradict what was posed, {count} hold."
     assert audit_headline(bad) == told
