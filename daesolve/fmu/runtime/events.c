@@ -119,7 +119,9 @@ static void mark_nearly(Unit *unit, int *fired) {
   for (int k = 0; k < MODEL_GUARDS; ++k) {
     int timed = MODEL_KIND[k] == GUARD_OF_TIME;
     if (!timed && MODEL_KIND[k] != GUARD_OF_STATE) continue;
-    if (!now->armed[k] || fired[k] || !MODEL_WAY[k]) continue;
+    /* What ends the motion wherever it is past is not past yet. */
+    int bars = MODEL_STOPS[k] && MODEL_WHENEVER[k];
+    if (!now->armed[k] || fired[k] || !MODEL_WAY[k] || bars) continue;
     double along = MODEL_WAY[k] * unit->guards[k];
     double part = timed ? TIMES_AT_ONCE : AT_ONCE;
     double near = fmax(part * now->largest[MODEL_OWNER[k]], now->zero[k]);
