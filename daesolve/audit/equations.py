@@ -85,7 +85,8 @@ def _judged_one(
     allowed = max(ALLOWED, STEPS_OFF * certificate.accuracy)
     # The times of nodes are rounded, which is much of a short step at a late time.
     clock = 4.0 * np.spacing(np.abs(certificate.starts) + lengths)
-    size += (ROUNDING * largest + clock * np.max(np.abs(sizes), axis=1)) / allowed + 1e-300
+    least = max(ROUNDING, certificate.accuracy) * largest
+    size += (least + clock * np.max(np.abs(sizes), axis=1)) / allowed + 1e-300
     blurred = (unresolved(held) + lengths * unresolved(load)) / size
     relative = np.where(known, defects / size, 0.0)
     sharp = known & (blurred <= SHARP)

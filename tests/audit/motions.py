@@ -239,8 +239,16 @@ def kicked_at_rest():
     return ds.solve(system, 2.0, {"x_dot": -1.1}, guess=guess, solver=ds.Dop853())
 
 
+def braked():
+    """A body whose velocity dies out, so that less of it is left than its solver looks at."""
+    q = ds.coordinates(x="m")
+    brake = {"x": -5.0 * ca.tanh(5.0 * q.dot.x)}
+    system = ds.MechanicalSystem(q, kinetic=1.7 * q.dot.x**2 / 2, force=brake)
+    return ds.solve(system, 3.0, {"x": 1.0, "x_dot": -0.6}, solver=ds.Dop853())
+
+
 RIGHT = [
     *(swinging, ticking, bouncing, skidding, sliding, pushed, turning, backwards, late),
     *(through_zero, at_zero, long_steps, kicked, struck, gliding, sampled, spinning),
-    *(held_still, kicked_at_rest),
+    *(held_still, kicked_at_rest, braked),
 ]

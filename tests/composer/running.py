@@ -25,6 +25,24 @@ than one: the solvers are precise to 1e-10, and resets and impacts amplify error
 LOOSE = 1e-3
 """The same with multipliers, whose solvers are precise to 1e-8."""
 
+EXPECTED = re.compile(
+    "|".join(
+        [
+            # starts that composed constraints, barriers and tables do not allow
+            "InconsistentStateError|ContradictoryGoalsError|RedundantConstraintsError",
+            "NoFreedomError|NoInfluenceError|DegenerateStartError|NoMotion|AmbiguousMotion",
+            # what the documentation says is not supported
+            "cannot release constraints|batches do not support|batches need",
+            "resets cannot be undone|it only takes|needs ideal|the FMU|an FMU|to_fmu",
+            # motions that cannot go on as they were posed
+            "times at one instant|has no value here|would add energy|leaves the goal",
+            "stop sliding while|lost rank|depend on each other|lose their grip|jam|not determined",
+            "no motion|lies beyond|hold each other|within each other|beyond the barrier",
+        ]
+    )
+)
+"""Refusals and early ends to which a composition may lead; others are findings."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -127,7 +145,8 @@ def _judged(script: str, names: dict[str, Any]) -> tuple[str, list[Finding]]:
     try:
         exec(compile(script, "<composed>", "exec"), names)
     except ds.DaesolveError as error:
-        return f"refused: {type(error).__name__}: {skeleton(str(error))}", []
+        ended = f"refused: {type(error).__name__}: {skeleton(str(error))}"
+        return ended, [] if EXPECTED.search(ended) else [Finding("refused", str(error))]
     except Exception as error:
         return "error", [Finding("error", _told(error))]
     run = names["run"]
@@ -135,8 +154,8 @@ def _judged(script: str, names: dict[str, Any]) -> tuple[str, list[Finding]]:
     found: list[Finding] = []
     if not run.outcome.good:
         ended = f"{ended}: {skeleton(run.message)}"
-        if not run.message:
-            found.append(Finding("no reason", f"a run ended {ended} without a reason"))
+        if ended[:12] != "contradicted" and not EXPECTED.search(ended):
+            found.append(Finding("ended", f"{run.outcome.value}, {run.message or 'no reason'}"))
     for motion in (run, names.get("again")):
         if motion is None or getattr(motion, "auditor", None) is None:
             continue

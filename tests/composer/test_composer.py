@@ -81,11 +81,11 @@ def test_errors_and_hangs_and_crashes_are_findings(line, kind):
     assert [finding.kind for finding in result.findings] == [kind]
 
 
-def test_a_refusal_is_no_finding():
-    line = "raise ds.errors.PosingError('what is wrong in x1')"
-    ended, found = judge(HEAD + line)
-    assert ended == "refused: PosingError: what is wrong in x"
-    assert not found
+def test_a_refusal_is_a_finding_unless_compositions_may_lead_to_it():
+    for error, findings in (("InconsistentStateError", 0), ("PosingError", 1)):
+        ended, found = judge(f"{HEAD}raise ds.errors.{error}('what is wrong in x1')")
+        assert ended == f"refused: {error}: what is wrong in x"
+        assert len(found) == findings
 
 
 def test_what_has_no_part_in_a_finding_is_left_out():
