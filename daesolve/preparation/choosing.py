@@ -35,6 +35,7 @@ passage costs.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -73,6 +74,9 @@ TAKES_NO_ATOL = "solver cvodes instead of taylor, which has no absolute toleranc
 MANY = 1e4
 """Steps for stability alone below which an explicit method ends sooner: an implicit step costs
 30 to 100 times one of its own."""
+RESTARTED, OFTEN = 300.0, 30.0
+"""An implicit method restarts at each reset, which costs as much as so many explicit steps: where
+fewer reach the first reset, it pays only from so many times as many steps on."""
 FASTER = 30.0
 """A decay is stiff if it is this many times as fast as the fastest oscillation and the rates of
 feedback."""
@@ -245,11 +249,14 @@ class Stiffness:
         The fastest oscillation, growth or feedback, 1/s.
     span
         The duration of the run, s.
+    stretch
+        The time up to its first reset, s, as far as a short run shows one.
     """
 
     decay: float
     motion: float
     span: float
+    stretch: float = math.inf
 
     @property
     def steps(self) -> float:
@@ -259,7 +266,9 @@ class Stiffness:
     @property
     def recognised(self) -> bool:
         """Whether a method for stiff equations is worth its cost."""
-        return self.steps > MANY and self.decay > FASTER * max(self.motion, 1.0 / self.span)
+        often = self.stretch * self.decay < RESTARTED * STABLE[Dop853.name]
+        many = OFTEN * MANY if often else MANY
+        return self.steps > many and self.decay > FASTER * max(self.motion, 1.0 / self.span)
 
     @property
     def words(self) -> str:

@@ -366,7 +366,7 @@ def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe
         nudged=posed.dynamics.guides is not None,
         drives=Drives.of(whole, posed.dynamics),
     )
-    return stiff, probe
+    return stiff and replace(stiff, stretch=probe.reset_after), probe
 
 
 def _refined(posed: _Posed, probe: Probe, notes: list[str]) -> _Posed:

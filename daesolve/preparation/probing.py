@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -132,9 +133,9 @@ def _probed(
             states.append(stepper.y.copy())
             own.append(values)
             turned = _turned(modes, times[-1], states[-1], values)
+            if _leaves_goals(problem, (times[-1], states[-1]), values, turned):
+                break
             if turned is not values and times[-1] != until:
-                if _leaves_goals(problem, (times[-1], states[-1]), values, turned):
-                    break
                 values, begins = turned, len(times) - 1
                 stepper = begun(times[-1], states[-1])
             shortest = min(shortest, abs(times[-1] - times[-2]))
@@ -143,13 +144,35 @@ def _probed(
     kept = _shown_by(times, begins, until)
     times, states, own = times[:kept], states[:kept], own[:kept]
     found = begin.values if values is begin.values else np.array(own)
-    return measured(begin, np.array(times), np.array(states), found, between.shortest())
+    probe = measured(begin, np.array(times), np.array(states), found, between.shortest())
+    return replace(probe, reset_after=_next_reset(problem, resets, (times, states), values))
+
+
+def _next_reset(
+    problem: OdeProblem,
+    resets: np.ndarray,
+    path: tuple[Sequence[float], Sequence[np.ndarray]],
+    values: np.ndarray,
+) -> float:
+    """Return how long after its start a motion that goes on as in its last step is reset, s."""
+    times, states = path
+    if len(times) < 2 or not resets.any():
+        return math.inf
+    before, after = (
+        np.asarray(problem.guards(times[k], states[k], values)).ravel() for k in (-2, -1)
+    )
+    ways = np.array([event.direction.value for event in problem.guarded])
+    coming = resets & (after * (after - before) < 0.0) & (ways * (after - before) >= 0.0)
+    ahead = -after[coming] / (after - before)[coming] * abs(times[-1] - times[-2])
+    return abs(times[-1] - times[0]) + float(np.min(ahead, initial=math.inf))
 
 
 def _leaves_goals(
     problem: OdeProblem, place: tuple[float, np.ndarray], before: np.ndarray, after: np.ndarray
 ) -> bool:
     """Return whether other values leave a constraint that was met: no motion goes on there."""
+    if after is before:
+        return False
     count, largest = len(problem.watched), float(np.max(np.abs(place[1]), initial=0.0))
     values = [np.asarray(problem.residuals(*place, p)[0]).ravel()[:count] for p in (before, after)]
     return bool(np.any(np.abs(values[1] - values[0]) > LEFT * largest))

@@ -62,6 +62,9 @@ class Probe:
         The least grip of a goal over its largest, of those that are not singular at rest.
     turning
         How fast each state leaves its start, per s: the speed at which an angle grows.
+    reset_after
+        When the first reset comes if the motion goes on as at its end, s after the start;
+        infinite if none is ahead.
     """
 
     typical_step: float
@@ -76,6 +79,7 @@ class Probe:
     grips: Mapping[str, float]
     weakest: float
     turning: np.ndarray
+    reset_after: float = math.inf
 
 
 def measured(
