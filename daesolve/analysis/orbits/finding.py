@@ -24,7 +24,7 @@ from daesolve.analysis.orbits.first_look import (
     needed_pieces,
     onto_family,
 )
-from daesolve.analysis.orbits.flights import Flow
+from daesolve.analysis.orbits.flights import SEAM, Flow
 from daesolve.analysis.orbits.least_period import multiple_of_least
 from daesolve.analysis.orbits.monodromy import REST, Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
@@ -281,7 +281,7 @@ def finished(
         digits=digits,
         multiplier_digits=of_multipliers,
         run=run,
-        events=tuple(run.events),
+        events=tuple(e for e in run.events if e.time - first.time > SEAM * shot.period),
         pieces=task.pieces,
         notes=tuple(notes),
         task=task,

@@ -58,7 +58,7 @@ class PeriodicOrbit(Shown):
     run
         One period.
     events
-        The events in one period.
+        The events in one period; those at its seam are at its end.
     pieces
         The number of pieces of the period.
     notes
