@@ -29,6 +29,8 @@ ANSWERED = 1e-6
 """The least fraction of a guard's rate that is left after a reset reverses it or lets it
 continue."""
 
+FLAT = 1e-2
+"""The part of the time since the last event for which a guard may stay at a zero without slope."""
 EARLY = 2.0
 """If a guard fires early with another, this factor times its distance from zero counts as zero from
 then on."""
@@ -449,7 +451,8 @@ class GuardBook:
             self._judge_zero()
             self._measured = replace(seen, near=list(range(len(values))))
         # Guards that are looked at where they are zero alone have a size all the same.
-        between = np.abs(rates) * abs(time - self._entered)
+        span = abs(time - self._entered)
+        between = np.abs(rates) * span
         self._reached = np.fmax(self._reached, between)
         self._entered = time
         # What fires where it stays at its border was never past it.
@@ -458,7 +461,8 @@ class GuardBook:
             self.armed[guard] = self.traits.barriers[guard] or guard in staying
             ahead = max(-self.traits.ways[guard] * values[guard], 0.0)  # past zero there is none
             reach, speed = ahead + 2.0 * self.tolerances[guard], abs(rates[guard])
-            self.passed[guard] = time + (reach / speed if speed > 0.0 else np.inf)
+            leaves = reach / speed if speed > 0.0 else np.inf
+            self.passed[guard] = time + min(leaves, FLAT * span or np.inf)
             if self._is_far(guard, values):  # Zero is elsewhere, and may be passed at any time.
                 self.passed[guard] = time
         return rates
