@@ -197,9 +197,10 @@ def _due(
             law = transitions.follower(switches)
             if law is not None:
                 here, found, verdict, rests = _followed(run, law, here)
-                if verdict is not None or rests or not found:
+                if verdict is not None or rests:
                     return here, verdict, rests
-                past = switches
+                # What it has followed is done; what else was due still is.
+                past = [guard for guard in switches if law.follows([guard])]
                 continue
             here, found, verdict, rests = _tried(run, transitions, here, switches)
             if verdict is not None:
