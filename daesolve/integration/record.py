@@ -142,13 +142,14 @@ class RunRecord:
         """Let the samples at the start be in the mode in which the motion begins.
 
         A mode that ends where it begins is not part of the motion: its reactions act at no time.
-        Samples before a reset at the start stay what they are. A gap that opens there is given a
-        speed of rounding, by which it does not close.
+        Samples before a reset at the start are in the mode that the reset ends. A gap that opens
+        there is given a speed of rounding, by which it does not close.
         """
         rounding = ROUNDING * float(np.max(np.abs(here.state), initial=0.0))
-        for place, sample in enumerate(self.samples):
-            if np.all(np.abs(sample - here.state) <= rounding):
-                self.sampled_at[place] = here
+        for place in (*(event.at for event in self.events), here):
+            for k, sample in enumerate(self.samples):
+                if np.all(np.abs(sample - place.state) <= rounding):
+                    self.sampled_at[k] = place
 
     def take_end(self, here: Boundary, *, arrivals: bool) -> None:
         """Keep the end of the run as the last sample.

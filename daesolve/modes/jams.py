@@ -351,7 +351,7 @@ def stopped_by_jam(
     time, names
         When, s, and the contacts whose reactions grow without bounds, where they do.
     no_motion
-        That no reactions agree, where that is why.
+        That no reactions agree, where that is why, and when.
     no_impact
         Why no impact without a collision follows; None if one would.
     """
@@ -360,7 +360,7 @@ def stopped_by_jam(
     if no_impact is not None:
         onward = f", and {no_impact}"
     if no_motion is not None:
-        return NoMotion(f"{when} {no_motion}{onward}", no_motion.solution)
+        return NoMotion(f"{no_motion}{onward}", no_motion.solution)
     listed = ", ".join(map(repr, names))
     who = (
         f"contact {listed} jams: its reaction grows"

@@ -130,7 +130,7 @@ class RubbingLaw(SwitchingLaw):
         so_far, none = going_on(slips), np.zeros(len(slips), dtype=bool)
         rest = False
         try:
-            answer = answer_of(found, so_far, none, beginning.contacts)
+            answer = answer_of(found, so_far, none, beginning.contacts, beginning.time)
             states, positions = answer.states, place.x[: dynamics.position_count]
             length = max(float(np.max(np.abs(positions), initial=0.0)), np.finfo(float).tiny)
             rest = at_rest(instant, answer, place.x[dynamics.position_count :], length)
@@ -204,7 +204,12 @@ class RubbingLaw(SwitchingLaw):
         try:
             p_after, rests = self._next(place, closed, rates, book, lost)
         except NoMotion as error:
-            place, rates, impact = self._collisions.freed(place, closed, rates, error)
+            freed, rates, impact = self._collisions.freed(place, closed, rates, error)
+            if not impacts:
+                # Until the impulse acts there are no reactions that agree: none are shown.
+                none = self._numbers.mode(p, np.zeros_like(closed))
+                yield Jump({}, x, self._functions.referred(place, none), None)
+            place = freed
             impacts.append(impact)
             closed &= rates.gaps == 0.0
             jam, lost = True, np.zeros_like(lost)

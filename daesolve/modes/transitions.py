@@ -399,7 +399,8 @@ class Transitions:
         book.met = met.copy()
         own = self.setting.table.guards_of(law.events)
         fired = [guard for guard in asked if guard in own]
-        return next(law.decide(*place, fired, book), None), book.met
+        jumps = [jump for jump in law.decide(*place, fired, book) if jump.events]
+        return jumps[0] if jumps else None, book.met
 
     def function(self, events: Sequence[int]) -> JumpFunction:
         """Return the function that resets these events together, all of one law.

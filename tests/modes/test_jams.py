@@ -155,6 +155,20 @@ def test_where_no_motion_is_possible_the_impact_without_a_collision_goes_on():
     assert agrees(run.events[0].after["theta_dot"], known["omega_after"])
 
 
+def test_no_support_pulls_before_the_impact_of_a_rod_that_turns_on_into_a_jam():
+    """Its reaction, were it to slide on, would pull ever harder."""
+    run = run_of(1.8, 1.1, 0.5, -3.0, on_jam="impact", until=0.1)
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert (run.events[0].name, run.events[0].time) == ("jam", 0.0)
+    normal, tangential = stopping(1.8, 1.1, -3.0)
+    assert run.events[0].impact.impulses["A"] == pytest.approx(normal, rel=1e-13)
+    assert run.events[0].impact.impulses["A_stuck"] == pytest.approx(tangential, rel=1e-13)
+    turned = 3.0 / HALF * (tangential * math.sin(1.1) - normal * math.cos(1.1))
+    assert run.events[0].after["theta_dot"] == pytest.approx(0.5 + turned, rel=1e-13)
+    assert slip_of({name: run[name][0] for name in ("x_dot", "theta", "theta_dot")}) == -3.0
+    assert np.min(run["A"]) >= -1e-12
+
+
 def test_several_motions_are_refused_or_the_mode_so_far_is_kept():
     """In the paradox a rod that turns fast may fly off as well as slide on."""
     with pytest.raises(ds.errors.AmbiguousMotion, match='on_ambiguous = "keep"'):
