@@ -21,7 +21,7 @@ from daesolve.formulations import OdeProblem
 from daesolve.integration.record import RunRecord
 from daesolve.modes.guard_book import REMEMBERED, Place
 from daesolve.modes.law import Jump, SwitchingLaw
-from daesolve.modes.rubbing_law import stepped
+from daesolve.modes.rubbing_functions import stepped
 from daesolve.modes.transitions import Transitions
 from daesolve.solvers.grazing import guard_evaluator
 

@@ -30,12 +30,15 @@ class CarriedGuards:
         Whose guards they are, and how they are watched.
     passed, returning
         By event, when its guard was first found there, s: counted as passed, and on its way back.
+    said
+        What laws say of the motion, each in a sentence, and since when, s.
     """
 
     table: GuardTable
     traits: GuardTraits
     passed: dict[str, float] = field(default_factory=dict[str, float])
     returning: dict[str, float] = field(default_factory=dict[str, float])
+    said: dict[str, float] = field(default_factory=dict[str, float])
 
     @cached_property
     def judged(self) -> np.ndarray:
@@ -64,8 +67,9 @@ class CarriedGuards:
         return passes
 
     def notes(self) -> list[str]:
-        """Return notes that name the events."""
-        return [
+        """Return notes that name the events, and what laws say."""
+        said = [f"from t = {time:.10g} s on, {what}" for what, time in self.said.items()]
+        return said + [
             f"no motion took the guard of the event {name!r} past zero, where it is at t = "
             f"{time:.10g} s: {what}"
             for found, what in ((self.passed, PASSES), (self.returning, RETURNS))
@@ -74,7 +78,7 @@ class CarriedGuards:
 
     def saved(self) -> dict[str, dict[str, float]]:
         """Return all that is known, so that another process can resume."""
-        return {"passed": self.passed, "returning": self.returning}
+        return {"passed": self.passed, "returning": self.returning, "said": self.said}
 
     def restore(self, saved: Mapping[str, Mapping[str, float]]) -> None:
         """Restore what `saved` returned."""
@@ -82,3 +86,4 @@ class CarriedGuards:
             {str(name): float(time) for name, time in saved.get(each, {}).items()}
             for each in ("passed", "returning")
         )
+        self.said = {what: float(time) for what, time in saved.get("said", {}).items()}

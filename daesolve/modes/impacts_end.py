@@ -36,6 +36,23 @@ class ImpactsEnd:
         guard = int(setting.table.firsts[event])
         return ImpactsEnd(event, rest, guard, values.index(PENDING), values.index(ENDS))
 
+    def answered(
+        self, time: float, p: np.ndarray, ended: bool, met: np.ndarray
+    ) -> tuple[np.ndarray, list[int]]:
+        """Return values after impacts that are left out have ended, or begun; and their events.
+
+        Parameters
+        ----------
+        time, p, met
+            As in `expected`.
+        ended
+            Whether those that were expected have ended.
+        """
+        if ended:
+            p = p.copy()
+            p[self.pending] = 0.0
+        return self.expected(time, p, met), [self.event] if ended else []
+
     def expected(self, time: float, p: np.ndarray, met: np.ndarray) -> np.ndarray:
         """Return values that say when impacts that are left out would have ended.
 

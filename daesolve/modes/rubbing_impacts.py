@@ -16,8 +16,8 @@ from daesolve.errors import (
     UnsupportedError,
 )
 from daesolve.modes.jams import beyond_jam, growth, stopped_by_jam
+from daesolve.modes.redundant_contacts import PARALLEL
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
-from daesolve.modes.rubbing_modes import PARALLEL
 from daesolve.trajectory.results import Impact
 
 STILL = 1e-10

@@ -195,12 +195,15 @@ class ContactNumbers:
 
     def stuck(self, p: np.ndarray) -> np.ndarray:
         """Return which contacts stick, (n,)."""
-        found = np.zeros(len(self.names), dtype=bool)
-        found[self.rubs] = (p[self.sticks] == 1.0).any(axis=1)
-        found[self._may_rest] |= p[self.rests] == 1.0
-        for (_, other), place in self.shares.items():
-            found[other] |= p[place] == 1.0
+        found = self.closed(p) & self.rubs
+        found[self.rubs] &= np.abs(p[self.slides]) < 1.0
         return found
+
+    def are_alike(self, one: np.ndarray, other: np.ndarray) -> bool:
+        """Return whether contacts do the same in two modes, held by the same constraints."""
+        shares = np.array(list(self.shares.values()), dtype=int)
+        places = np.concatenate([self.holds, self.slides, self.sticks.ravel(), self.rests, shares])
+        return bool(np.array_equal(one[places], other[places]))
 
     def rates(self, time: float, x: np.ndarray, p: np.ndarray) -> Rates:
         """Return the rates of all gaps and slips, whichever are closed."""

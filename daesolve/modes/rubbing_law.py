@@ -14,18 +14,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
-import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import Evaluator
 from daesolve.contact import ImpactLaw, decide
 from daesolve.elimination.jamming import NEAR
 from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import NoMotion, ResetError
-from daesolve.formulations import OdeProblem
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_table import Role
 from daesolve.modes.impacts_end import ImpactsEnd
@@ -33,17 +29,24 @@ from daesolve.modes.jams import (
     JamGuards,
     approach,
     at_limit,
-    going_on,
     sliding_of,
 )
-from daesolve.modes.jumps import joined, with_references
+from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
-from daesolve.modes.resting import SHARED, at_rest, is_timed
-from daesolve.modes.rubbing_impacts import Impacts, Place, rested
-from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates
-from daesolve.modes.rubbing_modes import answer_of, in_states, of_all, states_of
+from daesolve.modes.resting import at_rest
+from daesolve.modes.rubbing_functions import functions_of, stepped
+from daesolve.modes.rubbing_impacts import STILL, Impacts, Place, rested
+from daesolve.modes.rubbing_instant import Instant, Rates
+from daesolve.modes.rubbing_modes import (
+    answer_of,
+    are_chosen,
+    borne_modes,
+    chosen_among,
+    standing,
+    states_of,
+)
+from daesolve.modes.rubbing_start import begun
 from daesolve.posing.contacts import PENDING, TOUCHING
-from daesolve.posing.symbols import symbol
 
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 """Parts of a time in which something changes (see `_agreeing`), after which a mode is tested."""
@@ -51,6 +54,8 @@ SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 EARLIEST, LATE = 1e3, 8.0
 """Friction is at its limit if its reserve is below this many times what counts as zero of it, or
 below what it loses in so many roundings of the time."""
+PARTING = 1e-6
+"""s, a time in which the speed of a gap grows by more than rounding."""
 BEGUN = 16.0 * float(np.finfo(float).eps)
 """The fraction of the speed of a fall through the size of bodies up to which a slip is rounding."""
 
@@ -94,9 +99,7 @@ class RubbingLaw(SwitchingLaw):
         if PENDING in setting.dynamics.values:
             self._ending = ImpactsEnd.of(setting)
             self.events = (*self.events, self._ending.event, self._ending.rest)
-        if setting.problem not in _numbers:
-            _numbers[setting.problem] = _Functions(setting)
-        self._functions = _numbers[setting.problem]
+        self._functions = functions_of(setting)
         self._numbers = self._functions.numbers
         springs = setting.contacts.springs
         self._collisions = Impacts(self._numbers, setting.contacts, springs=springs)
@@ -110,47 +113,7 @@ class RubbingLaw(SwitchingLaw):
         DaesolveError
             They have no motion from there, or several.
         """
-        rubbing = [row.rubbing for row in dynamics.contacts if row.rubbing is not None]
-        if not rubbing:
-            return beginning
-        if isinstance(rubbing[0], SpatialRubbing):
-            return beginning
-        numbers = ContactNumbers(dynamics)
-        p = dynamics.value_vector(dict(beginning.values))
-        place = Place(beginning.time, beginning.state, np.empty(0), p)
-        touching = numbers.closed(p)
-        rates = numbers.rates(place.time, place.x, p)
-        rates = rested(rates, rates, touching, np.zeros_like(touching))
-        touching &= rates.gaps == 0.0
-        if not touching.any():
-            return beginning
-        instant = numbers.instant(place.time, place.x, p, touching, rates)
-        slips = rates.slips[instant.which]
-        found = decide(instant.contacts, instant.free, slips)
-        so_far, none = going_on(slips), np.zeros(len(slips), dtype=bool)
-        rest = False
-        try:
-            answer = answer_of(found, so_far, none, beginning.contacts, beginning.time)
-            states, positions = answer.states, place.x[: dynamics.position_count]
-            length = max(float(np.max(np.abs(positions), initial=0.0)), np.finfo(float).tiny)
-            rest = at_rest(instant, answer, place.x[dynamics.position_count :], length)
-        except NoMotion as error:
-            # The impact that follows, if one does, is an event of the run.
-            Impacts(numbers, beginning.contacts).freed(place, touching, rates, error)
-            states = so_far
-        rest = rest and not is_timed(dynamics)
-        chosen = in_states(numbers, instant, p, of_all(instant, states), rest=rest)
-        if chosen[numbers.rests].any():
-            values = dict(zip(dynamics.values, map(float, chosen), strict=True))
-            return replace(beginning, values=values, notes=(*beginning.notes, SHARED))
-        # One that opens does so at the start, with an event; until then it slides as it does.
-        chosen[numbers.holds] = p[numbers.holds]
-        sides = (np.sign(rates.slips) * numbers.closed(p))[numbers.rubs]
-        chosen[numbers.slides] = np.where(
-            chosen[numbers.slides] == 0.0, sides, chosen[numbers.slides]
-        )
-        values = dict(zip(dynamics.values, map(float, chosen), strict=True))
-        return replace(beginning, values=values)
+        return begun(dynamics, beginning)
 
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> RubbingLaw | None:
@@ -182,8 +145,9 @@ class RubbingLaw(SwitchingLaw):
         stopped = np.isin(self._stopping, list(fired))
         count = self.dynamics.x.numel()
         place = Place(time, x[:count], x[count:], p)
-        before = self._numbers.closed(p)
         rates = self._numbers.rates(time, place.x, p)
+        before = self._standing(place, p, met, rates)
+        met &= ~self._parting(place, rates, met & ~before & ~np.isin(self._closing, list(fired)))
         # What a constraint holds at zero is zero up to rounding, however slow everything is.
         stuck = before & self._numbers.stuck(p)
         rates = rested(rates, rates, before, stopped | stuck)
@@ -200,9 +164,10 @@ class RubbingLaw(SwitchingLaw):
             place, rates, impact = self._collisions.freed(place, closed, rates)
             impacts.append(impact)
             closed &= rates.gaps == 0.0
-        lost = np.isin(self._lost, list(fired)) & self._near_jam(time, x, p, book)
+        # What falls to zero is at its limit, however well that is known.
+        ended = np.concatenate([np.isin(self._lost, list(fired)), begins])
         try:
-            p_after, rests = self._next(place, closed, rates, book, lost)
+            p_after, rests = self._next(place, closed, rates, book, ended)
         except NoMotion as error:
             freed, rates, impact = self._collisions.freed(place, closed, rates, error)
             if not impacts:
@@ -212,24 +177,24 @@ class RubbingLaw(SwitchingLaw):
             place = freed
             impacts.append(impact)
             closed &= rates.gaps == 0.0
-            jam, lost = True, np.zeros_like(lost)
-            p_after, rests = self._next(place, closed, rates, book, lost)
-        now = self._numbers.closed(p_after)
+            jam, ended = True, np.zeros_like(ended)
+            p_after, rests = self._next(place, closed, rates, book, ended)
+        now = self._standing(place, p_after, closed, rates)
         place = self._collisions.parted(place, before & ~now)
-        events = self._happened(p, p_after, hit)
+        events = self._happened((p, before), (p_after, now), hit)
+        self._say_what_is_chosen(time, (p, before), (p_after, now), book)
         book.meet(self._closing[hit].tolist(), time)
         if jam:
             assert self._jam is not None
             events.insert(0, self._jam.event)
         if self._ending is not None:
-            if self._ending.guard in fired:
-                p_after[self._ending.pending] = 0.0
-                events.append(self._ending.event)
-            if settled.any():
-                p_after = self._ending.expected(time, p_after, book.met[self._closing[settled]])
-            if events and rests and p_after[self._ending.pending] == 0.0:
-                events.append(self._ending.rest)
-        if not events and not impacts:
+            ends = self._ending
+            met = book.met[self._closing[settled]]
+            p_after, further = ends.answered(time, p_after, ends.guard in fired, met)
+            events += further
+            if events and rests and p_after[ends.pending] == 0.0:
+                events.append(ends.rest)
+        if not events and not impacts and self._numbers.are_alike(p, p_after):
             return
         after = np.concatenate([place.x, place.works])
         book.armed[self._closing[p_after[self._numbers.holds] == 0.0]] = False
@@ -243,11 +208,11 @@ class RubbingLaw(SwitchingLaw):
         closed: np.ndarray,
         rates: Rates,
         book: GuardBook,
-        lost: np.ndarray,
+        ended: np.ndarray,
     ) -> tuple[np.ndarray, bool]:
         """Return p of the mode in which the motion continues, and whether everything rests in it.
 
-        `lost` is as in `answer_of`.
+        `ended` says which reactions, along gaps and slips, have just come to their limits.
         """
         numbers = self._numbers
         if not closed.any():
@@ -260,22 +225,59 @@ class RubbingLaw(SwitchingLaw):
         slips = np.where(np.abs(slips) <= BEGUN * _speed(instant, zero), 0.0, slips)
         found = decide(instant.contacts, instant.free, slips)
         so_far = states_of(numbers, place.p, instant.which)
-        answer = answer_of(found, so_far, lost[instant.which], self._policy, place.time)
+        ended = ended.reshape(2, -1)[:, instant.which]
+        lost = ended[0] & self._near_jam(place, book)
+        answer = answer_of(found, so_far, lost, self._policy, place.time)
         velocities = place.x[self.dynamics.position_count :]
         rests = at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
-        undetermined = rests and not self._functions.timed
         modes = [
-            self._functions.referred(
-                place,
-                in_states(numbers, instant, place.p, of_all(instant, states), rest=undetermined),
+            self._functions.referred(place, p)
+            for p in borne_modes(
+                numbers,
+                (instant, slips, ended.ravel()),
+                place.p,
+                answer,
+                rest=rests and not self._functions.timed,
             )
-            # What rests under loads that change with time may be about to slide.
-            for states in ((answer.states,) if undetermined else answer.candidates)
         ]
         if len(modes) == 1:
             return modes[0], rests
         mode = self._agreeing(place, modes, book, instant, zero)
         return mode, rests and mode is modes[0]
+
+    def _parting(self, place: Place, rates: Rates, near: np.ndarray) -> np.ndarray:
+        """Return which contacts are open, of those near zero: slow, but ever faster."""
+        parting = near & (rates.gaps > STILL * rates.gap_sizes)
+        if parting.any():
+            begin = np.concatenate([place.x, place.works])
+            x = stepped(self._functions.rate, place.time, begin, place.p, PARTING)
+            later = self._numbers.rates(place.time + PARTING, x[: len(place.x)], place.p)
+            parting &= later.gaps > rates.gaps
+        return parting
+
+    def _standing(
+        self, place: Place, p: np.ndarray, touching: np.ndarray, rates: Rates
+    ) -> np.ndarray:
+        """Return which contacts are closed in a mode, with those that others keep closed."""
+        closed = self._numbers.closed(p)
+        if not np.any(touching & ~closed) or not closed.any():
+            return closed
+        numbers = self._numbers
+        instant = numbers.instant(place.time, place.x, place.p, touching | closed, rates)
+        return standing(numbers, instant, p)
+
+    def _say_what_is_chosen(
+        self,
+        time: float,
+        before: tuple[np.ndarray, np.ndarray],
+        after: tuple[np.ndarray, np.ndarray],
+        book: GuardBook,
+    ) -> None:
+        """Take note of a load that contacts begin to share as was chosen."""
+        p, closed = after
+        known = are_chosen(self._numbers, *before) and np.array_equal(before[1], closed)
+        if are_chosen(self._numbers, p, closed) and not known:
+            book.carried.said.setdefault(chosen_among(self._numbers, closed), time)
 
     def _agreeing(
         self,
@@ -357,21 +359,28 @@ class RubbingLaw(SwitchingLaw):
         ratio = above + NEAR
         return ratio / -rate if rate < 0.0 < ratio else float("inf")
 
-    def _happened(self, before: np.ndarray, after: np.ndarray, hit: np.ndarray) -> list[int]:
+    def _happened(
+        self,
+        before: tuple[np.ndarray, np.ndarray],
+        after: tuple[np.ndarray, np.ndarray],
+        hit: np.ndarray,
+    ) -> list[int]:
         """Return the events that lead from one mode to another, first the contacts that close.
+
+        Each mode has its values and what is closed in it.
 
         An impact is recorded with the first of them, and what closes is what causes it.
         """
         events: list[int] = []
-        closed = self._numbers.closed(before), self._numbers.closed(after)
         for k, row in enumerate(self.dynamics.contacts):
-            was, now = closed[0][k], closed[1][k]
+            was, now = before[1][k], after[1][k]
             if hit[k] or (now and not was):
                 events.append(row.closed)
             elif was and not now:
                 events.append(row.lost)
             if row.rubbing is not None and now and was:
-                old, new = before[row.rubbing.slides], after[row.rubbing.slides]
+                # A part of the friction, of one that sticks, is not a direction.
+                old, new = (int(p[row.rubbing.slides]) for p, _ in (before, after))
                 if old and not new:
                     events.append(row.rubbing.begins_to_stick)
                 elif new and not old:
@@ -385,9 +394,11 @@ class RubbingLaw(SwitchingLaw):
 
     # -- jams ---------------------------------------------------------------------------------
 
-    def _near_jam(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> bool:
-        jam = self._jam
-        return jam is not None and bool(abs(book.measure(time, x, p)[0][jam.near] + NEAR) <= NEAR)
+    def _near_jam(self, place: Place, book: GuardBook) -> bool:
+        if self._jam is None:
+            return False
+        x = np.concatenate([place.x, place.works])
+        return bool(abs(book.at(place.time, x, place.p)[0][self._jam.near] + NEAR) <= NEAR)
 
     def follows(self, fired: Sequence[int]) -> bool:
         """Return whether contacts are so near to a jam that it is followed in another variable."""
@@ -426,37 +437,3 @@ class RubbingLaw(SwitchingLaw):
 def _speed(instant: Instant, zero: np.ndarray) -> float:
     """Return the speed that bodies reach in a fall through their own size, m/s."""
     return float(np.sqrt(1e12 * float(np.max(zero)) * float(np.max(instant.size))))
-
-
-class _Functions:
-    """What decisions on the contacts of a problem evaluate."""
-
-    def __init__(self, setting: Setting) -> None:
-        dynamics, problem = setting.dynamics, setting.problem
-        self.numbers = ContactNumbers(dynamics)
-        self.rate = Evaluator(problem.rhs)
-        self.timed = is_timed(dynamics)
-        t, x, p = dynamics.t, dynamics.x, dynamics.p
-        works = symbol("works", problem.size - x.numel())
-        values = with_references(dynamics, t, x, p, works)
-        self._references = Evaluator(ca.Function("references", [t, x, works, p], [values]))
-
-    def referred(self, place: Place, p: np.ndarray) -> np.ndarray:
-        """Return values with the references of the motion that begins here."""
-        return np.array(self._references(place.time, place.x, place.works, p)[0])
-
-
-_numbers: WeakKeyDictionary[OdeProblem, _Functions] = WeakKeyDictionary()
-
-
-def stepped(rate: Evaluator, time: float, x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:
-    """Return the state a step later, by the classical method of order 4."""
-
-    def slope(part: float, state: np.ndarray) -> np.ndarray:
-        return np.array(rate(time + part * step, state, p)[0])
-
-    first = slope(0.0, x)
-    second = slope(0.5, x + 0.5 * step * first)
-    third = slope(0.5, x + 0.5 * step * second)
-    fourth = slope(1.0, x + step * third)
-    return x + step / 6.0 * (first + 2.0 * second + 2.0 * third + fourth)

@@ -9,14 +9,15 @@ import numpy as np
 
 from daesolve.contact import Answer, ContactPolicy, Decision, State
 from daesolve.errors import ContactError, ResetError
+from daesolve.modes.redundant_contacts import (
+    ClosedContacts,
+    Kept,
+    are_still,
+    borne_by,
+    shares_of,
+    with_standing,
+)
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant
-
-PARALLEL = 1e-9
-"""If this fraction of the square of a row, or less, is independent of others, the row repeats
-them."""
-SHARE = 1e-7
-"""The part of another row in a row counts above this fraction."""
-SIGNS = {State.FORWARD: 1.0, State.BACKWARD: -1.0}
 
 States = tuple[State, ...]
 
@@ -106,107 +107,162 @@ def in_states(
     instant: Instant,
     p: np.ndarray,
     states: Mapping[int, State],
+    slips: np.ndarray,
+    reactions: np.ndarray | None,
     *,
+    ended: np.ndarray | None = None,
     rest: bool = False,
 ) -> np.ndarray:
-    """Return p with contacts in these states; of those that stick, as many as are independent.
+    """Return p with contacts in these states, held by as many constraints as are independent.
 
-    Where all that moves rests, reactions need not be determined: some constraints hold it.
+    Where all that moves rests, no reaction comes to its limit any more.
+
+    Parameters
+    ----------
+    numbers, instant, p
+        The contacts, what touches, and the values before.
+    states
+        Of the contacts that touch, by their index.
+    slips
+        (n,) of what touches, m/s; exactly zero at rest.
+    reactions
+        (2 n,) with which these states are possible; None if there are none.
+    ended
+        (2 n,) which reactions of what touches have just come to their limits; None if none have.
+    rest
+        Whether all rests.
 
     Raises
     ------
     ResetError
-        Reactions are not determined.
+        No choice of constraints bears the load.
     """
-    p = p.copy()
-    p[numbers.holds], p[numbers.slides], p[numbers.sticks] = 0.0, 0.0, 0.0
-    p[numbers.rests] = 0.0
-    p[list(numbers.shares.values())] = 0.0
-    stuck: list[int] = []
-    for contact, state in states.items():
-        p[numbers.holds[contact]] = float(state is not State.OPEN)
+    places: list[int] = instant.which.tolist()
+    contacts = ClosedContacts(
+        instant,
+        [states[k] for k in places],
+        [numbers.rubbing[k] is not None for k in places],
+        slips == 0.0,
+        np.zeros(2 * len(places), dtype=bool) if ended is None else ended,
+        reactions,
+    )
+    p, kept = numbers.mode(p, np.zeros(len(numbers.names), dtype=bool)), contacts.kept()
+    chosen = contacts.follow(kept)
+    if chosen:
+        # Where all rests it is wedged in, if nothing else holds it.
+        borne = contacts.borne() or (kept if rest else None)
+        if borne is None:
+            raise _undetermined(numbers, instant, contacts, kept)
+        kept = borne
+    if contacts.is_impossible(kept):
+        raise ResetError(f"at t = {instant.time:.10g} s contacts begin to slide that others hold")
+    for contact, side in zip(places, contacts.sides(kept).tolist(), strict=True):
         rubbing = numbers.rubbing[contact]
         if rubbing is not None:
-            p[rubbing.slides] = SIGNS.get(state, 0.0)
-            stuck += [contact] if state is State.STICKS else []
-    fault = _held(numbers, instant, p, states, stuck)
-    if fault and rest:
-        return _resting(numbers, instant, p, states)
-    if fault:
-        raise _undetermined(instant, *fault)
+            p[rubbing.slides] = side
+            if chosen and rest and states[contact] is not State.OPEN:
+                assert rubbing.rests is not None
+                p[rubbing.rests] = 1.0
+    for k in kept.normals:
+        p[numbers.holds[places[k]]] = 1.0
+    for k in kept.tangents:
+        rubbing = numbers.rubbing[places[k]]
+        assert rubbing is not None
+        p[rubbing.sticks] = 1.0
+    for k, owner in kept.shared.items():
+        p[numbers.shares[places[owner], places[k]]] = 1.0
     return p
 
 
-def _held(
+def borne_modes(
     numbers: ContactNumbers,
-    instant: Instant,
+    touching: tuple[Instant, np.ndarray, np.ndarray],
     p: np.ndarray,
-    states: Mapping[int, State],
-    stuck: Sequence[int],
-) -> tuple[str, str] | None:
-    """Let p hold slips that are zero; return what is not determined, and of which contact."""
-    count, places = len(instant.which), {k: n for n, k in enumerate(instant.which.tolist())}
-    matrix, kept, owners = instant.contacts.matrix, list[int](), dict[int, int]()
-    for contact, state in states.items():
-        if state is not State.OPEN:
-            if _shares(matrix, kept, places[contact]) is not None:
-                return "reaction", numbers.names[contact]
-            kept.append(places[contact])
-    for contact in stuck:
-        row = count + places[contact]
-        shares = _shares(matrix, kept, row)
-        if shares is None:
-            owners[row] = contact
-            kept.append(row)
-            rubbing = numbers.rubbing[contact]
-            assert rubbing is not None
-            p[rubbing.sticks] = 1.0
+    answer: Answer,
+    *,
+    rest: bool = False,
+) -> list[np.ndarray]:
+    """Return the modes in which contacts do what an answer says, or may also do; see `in_states`.
+
+    Parameters
+    ----------
+    numbers, touching
+        The contacts; what touches, its slips, and which of its reactions have come to their limits.
+    p, answer
+        The values before, and what was decided.
+    rest
+        Whether all rests, and no load will change that.
+
+    Raises
+    ------
+    ResetError
+        No mode bears the load.
+    """
+    instant, slips, ended = touching
+    modes, failed = list[np.ndarray](), list[ResetError]()
+    # What rests under loads that change with time may be about to slide.
+    for states in (answer.states,) if rest else answer.candidates:
+        own = of_all(instant, with_standing(instant, answer, states, slips))
+        try:
+            mode = in_states(
+                numbers, instant, p, own, slips, answer.reactions, ended=ended, rest=rest
+            )
+        except ResetError as error:
+            failed.append(error)
             continue
-        bearing = [owners.get(k, -1) for k, share in zip(kept, shares, strict=True) if share]
-        if len(bearing) != 1 or bearing[0] < 0:
-            return "friction", numbers.names[contact]
-        p[numbers.shares[bearing[0], contact]] = 1.0
-    return None
+        if not any(numbers.are_alike(mode, known) for known in modes):
+            modes.append(mode)
+    if not modes:
+        raise failed[0]
+    return modes
 
 
-def _resting(
-    numbers: ContactNumbers, instant: Instant, p: np.ndarray, states: Mapping[int, State]
-) -> np.ndarray:
-    """Return p with contacts that rest, held by as many constraints as are independent."""
-    p = p.copy()
-    p[numbers.holds], p[numbers.sticks] = 0.0, 0.0
-    p[list(numbers.shares.values())] = 0.0
-    count, matrix, kept = len(instant.which), instant.contacts.matrix, list[int]()
-    for row in range(2 * count):
-        contact = int(instant.which[row % count])
+def standing(numbers: ContactNumbers, instant: Instant, p: np.ndarray) -> np.ndarray:
+    """Return which contacts are closed in the mode of p, with those that others keep closed."""
+    closed, count = numbers.closed(p), len(instant.which)
+    places: list[int] = instant.which.tolist()
+    rows = [k for k, contact in enumerate(places) if p[numbers.holds[contact]] == 1.0]
+    sides = np.zeros(count)
+    for k, contact in enumerate(places):
         rubbing = numbers.rubbing[contact]
-        if states[contact] is State.OPEN or (row >= count and rubbing is None):
-            continue
         if rubbing is not None:
-            p[rubbing.rests] = 1.0
-        if _shares(matrix, kept, row) is not None:
-            if rubbing is None:
-                raise _undetermined(instant, "reaction", numbers.names[contact])
-        else:
-            kept.append(row)
-            held = numbers.holds[contact] if row < count or rubbing is None else rubbing.sticks
-            p[held] = 1.0
-    return p
+            sides[k] = p[rubbing.slides]
+            rows += [count + k] if p[rubbing.sticks] == 1.0 else []
+    reactions = borne_by(instant, rows, sides)
+    if reactions is None:
+        return closed
+    still = are_still(instant, reactions)
+    for k, contact in enumerate(places):
+        if not closed[contact] and still[k]:
+            closed[contact] = shares_of(instant.contacts.matrix, rows, k) is not None
+    return closed
 
 
-def _shares(matrix: np.ndarray, kept: list[int], row: int) -> list[float] | None:
-    """Return how a row is combined of others; None if it is not."""
-    if not kept:
-        return None
-    shares = np.linalg.solve(matrix[np.ix_(kept, kept)], matrix[kept, row])
-    left = matrix[row, row] - matrix[row, kept] @ shares
-    if left > PARALLEL * matrix[row, row]:
-        return None
-    return [float(share) if abs(share) > SHARE else 0.0 for share in shares]
+def are_chosen(numbers: ContactNumbers, p: np.ndarray, closed: np.ndarray) -> bool:
+    """Return whether a mode with these contacts closed bears its load in one of several ways."""
+    idle = numbers.stuck(p)
+    idle[numbers.rubs] &= ~(p[numbers.sticks] == 1.0).any(axis=1)
+    for (_, other), place in numbers.shares.items():
+        idle[other] &= p[place] == 0.0
+    return bool(np.any(idle) or np.any(closed & ~numbers.closed(p)))
 
 
-def _undetermined(instant: Instant, what: str, name: str) -> ResetError:
+def chosen_among(numbers: ContactNumbers, closed: np.ndarray) -> str:
+    """Say that closed contacts share a load as was chosen."""
+    names = ", ".join(repr(numbers.names[k]) for k in np.flatnonzero(closed))
+    return (
+        f"how the contacts {names} share their load is not determined: just enough of them bear "
+        "it, and what follows from these shows no force"
+    )
+
+
+def _undetermined(
+    numbers: ContactNumbers, instant: Instant, contacts: ClosedContacts, kept: Kept
+) -> ResetError:
+    left = [k for k in contacts.normals if k not in kept.normals]
+    what, place = ("reaction", left[0]) if left else ("friction", next(iter(kept.idle)))
     return ResetError(
-        f"at t = {instant.time:.10g} s the {what} of the contact {name!r} is not determined: it "
+        f"at t = {instant.time:.10g} s the {what} of the contact "
+        f"{numbers.names[int(instant.which[place])]!r} is not determined: it "
         "depends on the reactions of other contacts that are closed"
     )

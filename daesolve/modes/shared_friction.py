@@ -93,6 +93,11 @@ class Shares:
         return best_share(limits, tractions.reshape(-1, 2), free)
 
 
+def are_split(numbers: ContactNumbers) -> bool:
+    """Return whether there are several contacts among which friction may be split."""
+    return any(isinstance(own, SpatialRubbing) and own.split for own in numbers.rubbing)
+
+
 def share(
     numbers: ContactNumbers, instant: Instant, p: np.ndarray, shares: Shares, answer: Answer
 ) -> None:
@@ -151,7 +156,7 @@ class Sharing:
                 held = p[[*rubbing.holds]] == 1.0
                 rows += own
                 kept += [row for row, holds in zip(own, held.tolist(), strict=True) if holds]
-        if len(kept) == len(rows):
+        if len(kept) == len(rows) or not are_split(numbers):
             return None
         shares = Shares.of(instant, closed, stuck, kept)
         return Sharing(numbers, instant, p, tuple(stuck), shares, reactions)

@@ -17,30 +17,30 @@ from daesolve.algebra.evaluation import Evaluator
 from daesolve.contact import Answer, State, decide
 from daesolve.equations.contact_rows import SpatialRubbing, in_space
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import JamEvent, UnsupportedError
+from daesolve.errors import JamEvent
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Jump, Setting
-from daesolve.modes.resting import are_still, at_rest, is_timed
-from daesolve.modes.rubbing_impacts import STILL, Place, rested
-from daesolve.modes.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
-from daesolve.modes.rubbing_law import RubbingLaw, stepped
-from daesolve.modes.shared_friction import PARALLEL, Sharing, independent, remaining
+from daesolve.modes.resting import are_still, at_rest
+from daesolve.modes.rubbing_functions import stepped
+from daesolve.modes.rubbing_impacts import STILL, Place
+from daesolve.modes.rubbing_instant import Instant, Rates, speeds_of
+from daesolve.modes.rubbing_law import RubbingLaw
+from daesolve.modes.rubbing_modes import chosen_among
+from daesolve.modes.shared_friction import PARALLEL, Sharing, are_split, independent, remaining
 from daesolve.modes.spatial_modes import (
     NEAR,
     answer_in_space,
     candidates,
-    going_on,
     in_courses,
     states_of,
     step_until,
 )
+from daesolve.modes.spatial_start import SPRINGS, begun_in_space
 from daesolve.posing.contacts import SET_OUT, TOUCHING
 
 HALTS = 5
 """How often slips are sought that end together with others."""
-SPRINGS = "equal springs"
-"""How undetermined loads are shared, if requested."""
 IN_SPACE = (
     "reactions grow without bounds while they still slide, and no finite forces let rigid "
     "bodies continue from there"
@@ -90,41 +90,7 @@ class SpatialLaw(RubbingLaw):
         DaesolveError
             They have no motion from there, or several.
         """
-        if not in_space(dynamics.contacts):
-            return beginning
-        if beginning.contacts.on_jam != "end":
-            raise UnsupportedError(
-                'on_jam = "impact" needs contacts in the plane, but one has two directions '
-                "of slip: leave it out"
-            )
-        numbers = ContactNumbers(dynamics)
-        p = dynamics.value_vector(dict(beginning.values))
-        time, x = beginning.time, beginning.state
-        touching = p[numbers.holds] == 1.0
-        rates = numbers.rates(time, x, p)
-        rates = rested(rates, rates, touching, np.zeros_like(touching))
-        touching &= rates.gaps == 0.0
-        if not touching.any():
-            return beginning
-        instant = numbers.instant(time, x, p, touching, rates)
-        slips = rates.slips[instant.which]
-        closure = SPRINGS if beginning.contacts.springs else None
-        found = decide(instant.contacts, instant.free, slips, closure=closure)
-        answer = answer_in_space(found, going_on(slips), beginning.contacts, time)
-        courses = candidates(instant, answer, slips)[0]
-        terms = speeds_of(rates.slip_sizes[instant.which])
-        count = dynamics.position_count
-        length = max(float(np.max(np.abs(x[:count]), initial=0.0)), np.finfo(float).tiny)
-        rests = at_rest(instant, answer, x[count:], length) and not is_timed(dynamics)
-        own = {"springs": closure is not None or rests}
-        chosen = in_courses(numbers, instant, p, courses, answer, slips, terms, **own)
-        # One that opens does so at the start, with an event; until then it slides as it does.
-        chosen[numbers.holds] = p[numbers.holds]
-        for rubbing, moves in zip(numbers.rubbing, ~rates.resting, strict=True):
-            if rubbing is not None and moves:
-                chosen[rubbing.slides] = 1.0
-        values = dict(zip(dynamics.values, map(float, chosen), strict=True))
-        return replace(beginning, values=values)
+        return begun_in_space(dynamics, beginning)
 
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> SpatialLaw | None:
@@ -145,6 +111,8 @@ class SpatialLaw(RubbingLaw):
         count = self.dynamics.x.numel()
         place = Place(time, x[:count], x[count:], p)
         before = p[numbers.holds] == 1.0
+        rates = numbers.rates(time, place.x, p)
+        met &= ~self._parting(place, rates, met & ~before & ~np.isin(self._closing, list(fired)))
         stuck = before & self._stuck(p)
         stopped = self._stopped(place, np.isin(self._halting, list(fired)))
         gives = _any_of(self._giving, fired)
@@ -166,15 +134,16 @@ class SpatialLaw(RubbingLaw):
         where = replace(place, p=self._known(place.p, gone, blown, rates))
         p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
         place = self._collisions.parted(place, before & (p_after[numbers.holds] == 0.0))
+        self._note_idle(time, p_after, closed, book)
         turned = _any_of(self._halting, fired)
         events = self._happened_in_space(p, p_after, hit, stopped, turned)
         book.meet(self._closing[hit].tolist(), time)
         if self._ending is not None:
-            if self._ending.guard in fired:
-                p_after[self._ending.pending] = 0.0
-                events.append(self._ending.event)
-            if settled.any():
-                p_after = self._ending.expected(time, p_after, book.met[self._closing[settled]])
+            met = book.met[self._closing[settled]]
+            p_after, further = self._ending.answered(
+                time, p_after, self._ending.guard in fired, met
+            )
+            events += further
             shown = any(event not in self._quiet for event in events)
             if shown and p_after[self._ending.pending] == 0.0 and self._rests(place, p_after, zero):
                 events.append(self._ending.rest)
@@ -186,6 +155,14 @@ class SpatialLaw(RubbingLaw):
         book.armed[self._halting[begun, 1]] = False
         after = np.concatenate([place.x, place.works])
         yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
+
+    def _note_idle(self, time: float, p: np.ndarray, closed: np.ndarray, book: GuardBook) -> None:
+        """Take note of contacts that others keep closed, or keep from sliding."""
+        numbers, held = self._numbers, p[self._numbers.holds] == 1.0
+        idle = held & self._stuck(p)
+        idle[numbers.rubs] &= ~(p[numbers.sticks] == 1.0).all(axis=1)
+        if not are_split(numbers) and idle.any():
+            book.carried.said.setdefault(chosen_among(numbers, closed), time)
 
     def _rests(self, place: Place, p: np.ndarray, zero: np.ndarray) -> bool:
         """Return whether nothing moves on closed contacts that stick, and nothing begins to."""

@@ -15,10 +15,19 @@ from daesolve.errors import UndeterminedContact
 from daesolve.modes.rubbing_impacts import with_advice
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant
 from daesolve.modes.rubbing_modes import answer_of
-from daesolve.modes.shared_friction import PARALLEL, Shares, independent, remaining, share
+from daesolve.modes.shared_friction import (
+    PARALLEL,
+    Shares,
+    are_split,
+    independent,
+    remaining,
+    share,
+)
 
 NEAR = 1e-8
 """A contact is on the border of its state within this fraction of the terms that enter it."""
+IDLE = 1e-6
+"""A contact bears nothing below this fraction of the largest reaction, if others hold its gap."""
 MOST = 64
 """Modes that are looked at where several contacts are at borders."""
 LONGEST, SHORTEST = 1e-3, 1e-6
@@ -200,7 +209,7 @@ def in_courses(
             p[rubbing.still] = max(STOPPED * pull, ROUNDING * float(terms[k])) or STOPPED
         limit = float(contacts.static[k] * answer.normal[k])
         p[rubbing.bears] = limit if limit > 0.0 else 1.0
-    return _held(numbers, instant, p, courses, answer, springs)
+    return _held(numbers, instant, p, courses, answer, slips, springs=springs)
 
 
 def _held(
@@ -209,6 +218,8 @@ def _held(
     p: np.ndarray,
     courses: Courses,
     answer: Answer,
+    slips: np.ndarray,
+    *,
     springs: bool,
 ) -> np.ndarray:
     """Hold as many slips of what sticks as are independent, and split friction that is not."""
@@ -225,14 +236,57 @@ def _held(
     stuck = [k for k in stuck if numbers.rubbing[int(instant.which[k])] is not None]
     rows = [row for k in stuck for row in range(len(contacts.matrix))[contacts.tangents(k)]]
     chosen = independent(contacts.matrix, kept, rows)
+    for k in _idle(instant, courses, slips, (kept, chosen), rows):
+        closed.remove(k)
+        kept.remove(k)
+        p[numbers.holds[int(instant.which[k])]] = 0.0
+        chosen = independent(contacts.matrix, kept, rows)
     for row in chosen:
         k, direction = divmod(row - contacts.count, 2)
         rubbing = numbers.rubbing[int(instant.which[k])]
         assert rubbing is not None
         p[rubbing.holds[direction]] = 1.0
-    if len(chosen) < len(rows):
+    if len(chosen) < len(rows) and are_split(numbers):
         share(numbers, instant, p, Shares.of(instant, closed, stuck, chosen), answer)
     return p
+
+
+def _idle(
+    instant: Instant,
+    courses: Courses,
+    slips: np.ndarray,
+    held: tuple[Sequence[int], Sequence[int]],
+    rows: Sequence[int],
+) -> list[int]:
+    """Return the contacts that bear nothing, because friction elsewhere holds their gaps as well.
+
+    Parameters
+    ----------
+    instant, courses, slips
+        What touches, and what it does.
+    held, rows
+        The gaps and the slips that hold, and the slips of all that sticks.
+    """
+    contacts, (gaps, chosen) = instant.contacts, held
+    if len(chosen) == len(rows):
+        return []
+    pulls = np.eye(len(contacts.matrix))[:, [*gaps, *chosen]]
+    for column, k in enumerate(gaps):
+        course = courses[k]
+        if course.state.slides:
+            way = _direction(slips[k]) if course.heading is None else course.heading
+            pulls[contacts.tangents(k), column] = -contacts.friction[k] * way
+    matrix, own = contacts.matrix, [*gaps, *chosen]
+    bear = np.linalg.lstsq((matrix @ pulls)[own], -instant.free[own])[0]
+    least = IDLE * float(np.max(np.abs(bear)))
+    left, idle = list(gaps), list[int]()
+    for k, push in zip(gaps, bear.tolist(), strict=False):
+        others = [other for other in left if other != k]
+        slips_held = independent(matrix, others, rows)
+        depends = remaining(matrix, [*others, *slips_held], [k])[0, 0] <= PARALLEL * matrix[k, k]
+        if push <= least and depends:
+            left, idle = others, [*idle, k]
+    return idle
 
 
 def _undetermined(instant: Instant, name: str, answer: Answer) -> UndeterminedContact:

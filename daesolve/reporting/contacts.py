@@ -91,7 +91,7 @@ def _after(values: Mapping[str, float], name: str) -> str:
     slides = values.get(f"slides_{name}")
     if slides is None:
         return CLOSED
-    if slides == 0.0:
+    if abs(slides) < 1.0:
         return STICKS
     return SLIDES if f"sticks_{name}_1" in values else WORDS[slides]
 

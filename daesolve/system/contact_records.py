@@ -69,16 +69,22 @@ def _in_the_plane(
     margins: Mapping[str, ca.SX],
 ) -> dict[str, Any]:
     name, (sticking,) = contact.name, contact.sticking
-    margin, slips = margins[name], 1.0 - contact.values[f"sticks_{name}"]
+    margin, idle = margins[name], 1.0 - contact.values[f"sticks_{name}"]
     for other in rubbing:
         if other is not contact:
             by_it = discrete[shared_name(other, contact)]
-            margin, slips = margin + by_it * margins[other.name], slips * (1.0 - by_it)
-    sticks = 1.0 - slips * (1.0 - contact.resting)
+            margin, idle = margin + by_it * margins[other.name], idle * (1.0 - by_it)
+    # A part of the friction, of one that sticks, is not a direction.
+    side = contact.direction
+    slides = ca.fabs(side) >= 1.0
+    sticks = contact.values[contact.held_by] * (1.0 - slides)
+    sticks += (1.0 - sticks) * contact.resting
+    spare = contact.static * contact.reaction - ca.fabs(contact.friction * side * contact.reaction)
+    margin += sticks * idle * (1.0 - contact.resting) * spare
     return {
         f"{name}_friction": (contact.traction, "N"),
         f"{name}_slip": (ca.SX(sticking.residual), "m/s"),
-        f"{name}_state": (contact.direction + STICKS * sticks, ""),
+        f"{name}_state": (slides * side + STICKS * sticks, ""),
         f"{name}_margin": (margin, "N"),
     }
 

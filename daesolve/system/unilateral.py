@@ -84,9 +84,9 @@ class Contact(Holonomic):
 
     Notes
     -----
-    A contact with friction has the discrete values `slides_<name>`, the sign of its slip or zero;
-    `sticks_<name>`, whether its slip is held at zero; and `rests_<name>`, whether all contacts
-    rest, held by only some of the constraints, and their shares of the load are undetermined. It
+    A contact with friction has the discrete values `slides_<name>`, the sign of its slip or zero,
+    or a part of its friction where others hold it; `sticks_<name>`, whether its slip is held at
+    zero; and `rests_<name>`, whether all contacts rest, held by only some of the constraints. It
     has the events `<name>_sticks`, `<name>_slips` and `<name>_reverses`, and the output
     `<name>_friction`, N, along the slip. In space, where the slip has a direction, `slides_<name>`
     is 1.0 or 0.0, and the outputs are `<name>_friction_1` and `<name>_friction_2`.

@@ -1,0 +1,148 @@
+"""Contacts whose shares of a load are not determined though the motion is, against formulas."""
+
+import math
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import daesolve as ds
+
+GRAVITY = 10.0
+START = {"x": 0.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}
+
+
+def beside_a_wall(force, friction=0.1, gap=0.5, restitution=0.0):
+    """A block of 1 kg on a rough floor, right of a smooth wall, pushed along the floor."""
+    q = ds.coordinates(x="m", y="m")
+    floor = ds.Contact("floor", q.y, slip=q.dot.x, friction=friction)
+    wall = ds.Contact("wall", q.x + gap, restitution=restitution, closed=False)
+    return ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=GRAVITY * q.y,
+        goals=[floor, wall],
+        force={"x": force},
+    )
+
+
+def is_noted(run):
+    return any("share their load is not determined" in n for n in run.description["notes"])
+
+
+def times_of(run, name):
+    return [event.time for event in run.events if event.name == name]
+
+
+def struck(gap):
+    """When a block strikes that left at sin t = 2/3 under 3 sin t - 1, against friction of 1 N."""
+    begun = math.asin(2.0 / 3.0)
+
+    def speed(t, since, side):
+        return 3.0 * (math.cos(since) - math.cos(t)) - (1.0 + side) * (t - since)
+
+    def way(t, since, side):
+        run = t - since
+        swing = 3.0 * (math.cos(since) * run - math.sin(t) + math.sin(since))
+        return swing - (1.0 + side) * run**2 / 2.0
+
+    back = brentq(speed, 2.0, 4.0, (begun, 1.0), xtol=1e-15)
+    reach = way(back, begun, 1.0)
+    return brentq(lambda t: reach + way(t, back, -1.0) + gap, back, 6.0, xtol=1e-15)
+
+
+@pytest.mark.default_rows(1)
+@pytest.mark.parametrize("solver", ["taylor", "dop853"])
+def test_a_block_at_a_wall_leaves_where_friction_alone_does_not_hold_it(solver):
+    system = beside_a_wall(3.0 * ca.sin(ds.time) - 1.0)
+    run = ds.solve(system, 11.0, START, solver=solver)
+    assert run.outcome is ds.Outcome.COMPLETED
+    again = 2.0 * math.pi + math.asin(2.0 / 3.0)
+    strikes = [struck(0.5), 2.0 * math.pi + struck(0.0)]
+    assert strikes == pytest.approx([4.861710830826, 10.98671919], abs=1e-8)
+    assert times_of(run, "wall_closed") == pytest.approx(strikes, abs=1e-10)
+    assert times_of(run, "wall_lost") == pytest.approx([again], abs=1e-10)
+    assert times_of(run, "floor_slips")[1:] == times_of(run, "wall_lost")
+    assert is_noted(run)
+    # One of the shares that are possible.
+    held = (run.times > strikes[0]) & (run.times < again)
+    force = 3.0 * np.sin(run.times) - 1.0
+    assert np.max(np.abs(run["wall"] + run["floor_friction"] + force)[held]) <= 1e-9
+    assert np.min(run["wall"]) >= -1e-12
+    assert np.max(np.abs(run["floor_friction"])) <= 1.0 + 1e-9
+    assert set(run["floor_state"][held]) == {2.0}
+
+
+def test_impacts_that_accumulate_beside_a_rough_floor_end_at_rest_until_the_load_turns():
+    system = beside_a_wall(-8.0 * ca.cos(ds.time), friction=0.3, gap=0.2, restitution=0.5)
+    run = ds.solve(system, 2.2, START)
+    assert run.outcome is ds.Outcome.COMPLETED
+    (accumulated,) = times_of(run, "accumulated")
+    leaves = math.acos(-3.0 / 8.0)
+    assert accumulated < leaves
+    assert times_of(run, "wall_lost") == pytest.approx([leaves], rel=1e-12)
+    assert np.max(np.abs(run["x"] + 0.2)[(run.times > accumulated) & (run.times < leaves)]) <= 1e-12
+    assert np.min(run["wall"]) >= -1e-12
+    # From there on it slides: x'' = -8 cos t - 3.
+    last = 2.2 - leaves
+    way = 8.0 * (math.cos(2.2) - math.cos(leaves) + math.sin(leaves) * last) - 1.5 * last**2
+    assert run["x"][-1] == pytest.approx(way - 0.2, abs=1e-11)
+
+
+@pytest.mark.parametrize("push", [-0.5, 0.5])
+def test_a_wall_beside_which_a_block_rests_does_not_pull(push):
+    """Friction holds it as well where it would part, so the wall bears nothing."""
+    run = ds.solve(beside_a_wall(push, gap=0.0), 1.0, START, parameters={"contact_wall": 1.0})
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert run["wall"][-1] == pytest.approx(max(-push, 0.0), abs=1e-12)
+    assert run["floor_friction"][-1] == pytest.approx(min(-push, 0.0), abs=1e-12)
+
+
+@pytest.mark.slow
+def test_a_disc_in_a_groove_turns_where_both_sides_are_at_their_limits():
+    """One side alone would hold little more than half of the torque."""
+    q = ds.coordinates(x="m", y="m", turn="rad")
+    radius, friction, root = 0.1, 0.3, math.sqrt(0.5)
+    sides = []
+    for name, way in (("left", 1.0), ("right", -1.0)):
+        gap = root * (way * q.x + q.y) - radius
+        slip = root * (q.dot.x - way * q.dot.y) - radius * q.dot.turn
+        sides.append(ds.Contact(name, gap, slip=slip, friction=friction))
+    disc = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + radius**2 * q.dot.turn**2 / 2) / 2,
+        potential=GRAVITY * q.y,
+        goals=sides,
+        force={"turn": 0.5 * ca.sin(ds.time)},
+    )
+    run = ds.solve(disc, 1.0, {**START, "turn": 0.0, "turn_dot": 0.0, "y": radius / root})
+    most = friction * GRAVITY / root * radius / (1.0 + friction**2)
+    turns = math.asin(most / 0.5)
+    assert run.outcome is ds.Outcome.COMPLETED
+    # As near as a border between modes is known.
+    assert [event.time for event in run.events] == pytest.approx([turns] * 2, rel=1e-9)
+    assert is_noted(run)
+
+
+@pytest.mark.slow
+def test_a_block_in_space_leaves_a_wall_where_friction_alone_does_not_hold_it():
+    q = ds.coordinates(x="m", y="m", z="m")
+    floor = ds.Contact("floor", q.z, slip=(q.dot.x, q.dot.y), friction=0.1)
+    wall = ds.Contact("wall", q.x + 0.5, closed=False)
+    block = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.z**2) / 2,
+        potential=GRAVITY * q.z,
+        goals=[floor, wall],
+        force={"x": 3.0 * ca.sin(ds.time) - 1.0},
+    )
+    run = ds.solve(block, 11.0, dict.fromkeys([*START, "z", "z_dot"], 0.0))
+    assert run.outcome is ds.Outcome.COMPLETED
+    begins = math.asin(2.0 / 3.0)
+    slips = [begins, 2.0 * math.pi + begins]
+    assert times_of(run, "floor_slips") == pytest.approx(slips, abs=1e-10)
+    strikes = [struck(0.5), 2.0 * math.pi + struck(0.0)]
+    assert times_of(run, "wall_closed") == pytest.approx(strikes, abs=1e-10)
+    assert np.min(run["wall"]) >= -1e-12
+    assert is_noted(run)
