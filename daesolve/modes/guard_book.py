@@ -320,9 +320,7 @@ class GuardBook:
 
     def _disagrees(self, guard: int, seen: Measured) -> bool:
         """Return whether a guard is so far past zero that its mode contradicts the state."""
-        if not self.traits.whenever[guard]:
-            return False
-        return self._is_far(guard, seen.values)
+        return bool(self.traits.whenever[guard]) and self._is_far(guard, seen.values)
 
     def _is_far(self, guard: int, values: np.ndarray) -> bool:
         """Return whether a guard is farther past zero than rounding takes it."""
@@ -370,17 +368,15 @@ class GuardBook:
         near: list[int] = seen.near
         if accuracy > TOGETHER:
             near = (ways * seen.values >= -accuracy * self._reach).nonzero()[0].tolist()
-        out = [k for k in near if self.armed[k] and ways[k] * seen.rates[k] > 0.0]
-        return [k for k in out if ways[k] * seen.values[k] >= -accuracy * self._reach[k]]
+        near = [k for k in near if ways[k] * seen.values[k] >= -accuracy * self._reach[k]]
+        return [k for k in near if self.armed[k] and ways[k] * seen.rates[k] > 0.0]
 
     def _at_border(self, guards: Sequence[int], seen: Measured) -> list[int]:
         """Return those of some guards that stay at zero where that is past it."""
         if self._borders is None:
             return []
         stay = [k for k in guards if seen.values[k] == 0.0 and seen.rates[k] == 0.0]
-        if not stay:
-            return []
-        past = self._borders.past(seen.p)
+        past = self._borders.past(seen.p) if stay else ()
         return [guard for guard in stay if past[guard]]
 
     def late(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
@@ -424,8 +420,7 @@ class GuardBook:
         # A guard that is looked at only where it is zero has the size that it reached since then.
         between = TOGETHER * np.abs(rates) * abs(time - self._entered)
         zero = np.abs(values) <= np.fmax(self.tolerances, between)
-        there = self.traits.recorded & zero & on
-        return np.flatnonzero(there).tolist()
+        return np.flatnonzero(self.traits.recorded & zero & on).tolist()
 
     def switched(self, time: float, x: np.ndarray, p: np.ndarray, before: np.ndarray) -> list[int]:
         """Return the guards of values alone that a reset has taken through zero."""
@@ -452,8 +447,7 @@ class GuardBook:
             self._measured = replace(seen, near=list(range(len(values))))
         # Guards that are looked at where they are zero alone have a size all the same.
         span = abs(time - self._entered)
-        between = np.abs(rates) * span
-        self._reached = np.fmax(self._reached, between)
+        self._reached = np.fmax(self._reached, np.abs(rates) * span)
         self._entered = time
         # What fires where it stays at its border was never past it.
         staying = self._at_border(guards, seen)
