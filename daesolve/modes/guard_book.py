@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.equations.borders import Borders
 from daesolve.modes.carried_guards import CarriedGuards
-from daesolve.modes.guard_table import GuardTable, GuardTraits
+from daesolve.modes.guard_table import GuardTable, GuardTraits, Measured
 from daesolve.solvers.guard_terms import GuardTerms
 
 TOGETHER = 1e-12
@@ -44,28 +44,6 @@ Terms = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 Later = Callable[[float, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 Place = tuple[float, np.ndarray, np.ndarray]
 """Time in s, state, values."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Measured:
-    """Guards at a place of the motion.
-
-    Parameters
-    ----------
-    time, state, p
-        Where: s, the bytes of the state, and the values.
-    values, rates
-        The guards and their rates.
-    near
-        Those that are not well inside, in their order: few, which are looked at one by one.
-    """
-
-    time: float
-    state: bytes
-    p: np.ndarray
-    values: np.ndarray
-    rates: np.ndarray
-    near: list[int]
 
 
 class GuardBook:

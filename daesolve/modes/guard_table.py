@@ -158,3 +158,25 @@ class GuardTraits:
             sharp=table.each([role.sharp for role in roles]),
             posed=table.each([role.posed for role in roles]) & own,
         )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Measured:
+    """Guards at a place of the motion.
+
+    Parameters
+    ----------
+    time, state, p
+        Where: s, the bytes of the state, and the values.
+    values, rates
+        The guards and their rates.
+    near
+        Those that are not well inside, in their order: few, which are looked at one by one.
+    """
+
+    time: float
+    state: bytes
+    p: np.ndarray
+    values: np.ndarray
+    rates: np.ndarray
+    near: list[int]
