@@ -486,7 +486,7 @@ def _verification_card(run: Document) -> Card:
         return Card("Verification", "not verified", "repeat it with --verify (verify=True)", "warn")
     digits, worst = agreement(run), difference_worst(run)
     if digits is None or worst is None:
-        return Card("Verification", "not finite", f"against {verification['against']}", "bad")
+        return Card("Verification", "not verified", f"against {verification['against']}", "bad")
     unit = run.get("units", {}).get(worst.name, "")
     size = f"{short(worst.size)} {unit}".rstrip()
     return Card(

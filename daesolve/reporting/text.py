@@ -158,6 +158,9 @@ def _whose(event: Mapping[str, Any]) -> str:
     return f" of {', '.join(pairs[index] for index in fired)}"
 
 
+ENDED_OTHERWISE = "not verified, because the repetition ended otherwise than the run"
+
+
 def _verification(document: Document) -> list[RenderableType]:
     verification = document["verification"]
     if not verification:
@@ -166,6 +169,8 @@ def _verification(document: Document) -> list[RenderableType]:
     difference = verification["difference"]
     digits = agreement(document)
     headline = f"against {verification['against']}"
+    if all(size is None for size in difference.values()):
+        return [Text(f"{headline}: {ENDED_OTHERWISE}")]
     if digits is not None:
         headline += f": {agreeing(digits)}"
     lines: list[RenderableType] = [Text(headline)]

@@ -89,14 +89,15 @@ def continued_run(continues: Mapping[str, Any] | None) -> tuple[str, ...]:
 
 def verification_line(found: Verification, units: Mapping[str, str]) -> str:
     """Return the largest differences from the second run, by unit."""
-    if found.interrupted:
-        return f"against {found.against}: interrupted"
+    if found.unverified:
+        return f"against {found.against}: {found.unverified}"
     largest: dict[str, float] = {}
     for name, value in found.difference.items():
         unit = units.get(name, "")
         largest[unit] = float(np.maximum(value, largest.get(unit, value)))
     differences = ", ".join(
-        f"{readable(value):.1e} {unit}".rstrip() for unit, value in largest.items()
+        (f"unknown in {unit}" if np.isnan(value) else f"{readable(value):.1e} {unit}").rstrip()
+        for unit, value in largest.items()
     )
     return f"against {found.against}: largest difference {differences}"
 

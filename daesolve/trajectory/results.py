@@ -225,9 +225,18 @@ class Verification:
             return "regular"
         return "unknown" if math.isnan(self.lyapunov_time) else "exponential"
 
-    def __str__(self) -> str:
+    @property
+    def unverified(self) -> str:
+        """Why the repetition shows nothing; empty if it shows something."""
         if self.interrupted:
-            return f"against {self.against}: interrupted, which shows nothing"
+            return "not verified, because the repetition was interrupted"
+        if self.difference and all(math.isnan(size) for size in self.difference.values()):
+            return "not verified, because the repetition ended otherwise than the run"
+        return ""
+
+    def __str__(self) -> str:
+        if self.unverified:
+            return f"against {self.against}: {self.unverified}"
         growth = f"small errors grow: {self.growth}"
         if self.growth == "exponential":
             growth += f", e-fold in {self.lyapunov_time:.3g} s"

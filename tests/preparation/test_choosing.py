@@ -188,3 +188,17 @@ def test_the_warning_is_a_note_of_the_run():
     assert any("stiff for taylor" in note for note in run.description["notes"])
     usual = ds.solve(pendulum(), 1.0, {"x": -1.0})
     assert not any("stiff" in note for note in usual.description["notes"])
+
+
+def test_a_relay_of_a_stiff_lag_is_left_to_an_explicit_method_and_a_lag_without_resets_is_not():
+    """It switches each millisecond, where an implicit method would begin again each time."""
+    s, d = ds.states(x="", y=""), ds.discrete(on=1.0)
+    rate = {"x": s.y, "y": (d.on - s.y) / 1e-5}
+    events = [
+        ds.Event("up", s.x - 1e-3, ds.RISING, ds.Reset({"on": -1.0})),
+        ds.Event("down", s.x + 1e-3, ds.FALLING, ds.Reset({"on": 1.0})),
+    ]
+    for resets, solver in ((events, "taylor"), ([], "radau")):
+        system = ds.ControlSystem(s, rate, discrete=d, events=resets)
+        prepared = prepared_run(system, 1.0, {"x": 0.0})
+        assert prepared.solver.name == solver

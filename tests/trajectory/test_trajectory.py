@@ -75,9 +75,9 @@ def test_printed_it_tells_the_largest_difference_of_a_repeated_run_in_each_unit(
     last = str(verified).splitlines()[-1]
     assert last == "against taylor: largest difference 3.0e-12 m, 2.0e-11 m/s"
     lost = replace(found, difference={"x": float("nan"), "y": 1e-12})
-    assert str(replace(run, verification=lost)).endswith("nan m")
+    assert str(replace(run, verification=lost)).endswith("unknown in m")
     stopped = replace(run, verification=replace(found, interrupted=True))
-    assert str(stopped).endswith("against taylor: interrupted")
+    assert str(stopped).endswith("taylor: not verified, because the repetition was interrupted")
 
 
 UNKNOWN = {

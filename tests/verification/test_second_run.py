@@ -112,6 +112,8 @@ def test_a_repetition_that_ends_otherwise_is_reported():
     run = ds.solve(system, 50.0, {"x": 9.0}, verify=ds.Dop853(fixed_step=1.0))
     assert "where it ended failed" in run.verification.against
     assert np.isnan(run.verification.difference["x"])
+    assert "not verified, because the repetition ended otherwise" in str(run.verification)
+    assert "nan" not in str(run)
 
 
 def test_a_solver_that_cannot_take_what_was_run_is_refused():
