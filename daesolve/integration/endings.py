@@ -342,8 +342,9 @@ def by_dependence(seen: Dependence, uneven: str = "") -> Verdict:
 def uneven_masses(run: RunState, time: float, state: np.ndarray) -> str:
     """Say that constraints depend on each other only because masses are far apart; "" otherwise."""
     dynamics = run.prepared.dynamics
-    x, own = state[: dynamics.x.numel()], run.record.modes[-1][: len(dynamics.values)]
-    found = dynamics.matrices(time, x, own)
+    values = run.record.modes[-1]
+    (visible,) = run.prepared.problem.visible(np.array([time]), state[None], values)
+    found = dynamics.matrices(time, visible[: dynamics.x.numel()], values[: len(dynamics.values)])
     masses, rows = np.diag(found["mass"]), found["jacobian"]
     if not (len(rows) and np.all(np.isfinite(masses)) and np.all(masses > 0.0)):
         return ""
