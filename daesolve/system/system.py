@@ -12,7 +12,7 @@ import casadi as ca
 
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import PosingError
-from daesolve.posing.events import Event, Reset, joined
+from daesolve.posing.events import Event, joined
 from daesolve.posing.goals import (
     Expression,
     Goal,
@@ -455,13 +455,13 @@ def _without(
             f"{', '.join(map(repr, reset.impose))}: impose one that they depend on, or set "
             "redundant = 'minimum-norm'"
         )
-    parts = [
-        replace(part, impose=[goal for goal in part.impose if goal not in dropped])
-        if isinstance(part, Reset)
-        else part
-        for part in event.then.parts
-    ]
-    return replace(event, guard=freed(event.guards), then=joined(parts))
+    guard = freed(event.guards)
+    if reset is None or dropped.isdisjoint(reset.impose):
+        # Events of contacts are known by being the same ones.
+        return event if ca.is_equal(guard, event.guards, 1) else replace(event, guard=guard)
+    left = replace(reset, impose=[goal for goal in reset.impose if goal not in dropped])
+    parts = [left if part is reset else part for part in event.then.parts]
+    return replace(event, guard=guard, then=joined(parts))
 
 
 _Posed = TypeVar("_Posed", MechanicalSystem, ControlSystem)

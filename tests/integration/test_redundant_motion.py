@@ -152,3 +152,26 @@ def test_a_planar_loop_in_space_goes_on_where_the_row_that_was_left_out_becomes_
     assert run.outcome is ds.Outcome.COMPLETED, run.message
     assert np.ptp(np.unwrap(2 * np.arctan2(run["crank_q2"], run["crank_q0"]))) > 4 * np.pi
     assert max(entry.max_relative for entry in run.drift.values()) <= 1e-14
+
+
+@pytest.mark.parametrize("rubs", [False, True])
+def test_dependent_goals_are_dropped_beside_a_contact(rubs):
+    """A ball falls 1 m, and bounces to half its speed, beside a pendulum with its rod twice."""
+    q = ds.coordinates(x="m", y="m", height="m")
+    rods = [ds.Holonomic(name, q.x**2 + q.y**2 - 1.0) for name in ("rod", "again")]
+    rough = {"slip": q.dot.x, "friction": 0.0} if rubs else {}
+    floor = ds.Contact("floor", q.height, restitution=0.5, closed=False, **rough)
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.height**2) / 2,
+        potential=9.81 * (q.y + q.height),
+        goals=[*rods, floor],
+    )
+    start = {"x": 0.6, "height": 1.0, "height_dot": 0.0}
+    run = ds.solve(system, 0.9, start, guess={"y": -0.8}, redundant="drop")
+    fall = np.sqrt(2.0 / 9.81)
+    assert [event.name for event in run.events if event.impact] == ["floor_closed"]
+    assert run.events[0].time == pytest.approx(fall, abs=1e-12)
+    flight = 0.9 - fall
+    risen = 0.5 * 9.81 * fall * flight - 9.81 * flight**2 / 2
+    assert run["height"][-1] == pytest.approx(risen, abs=1e-12)
