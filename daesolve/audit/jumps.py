@@ -362,7 +362,9 @@ def _impulses(
         return []
     struck = [one for one, _, _ in chosen]
     held = [value for _, _, value in chosen]
-    impulses = {n: np.array([i.impulses[n] for _, i, _ in chosen]) for n in chosen[0][1].impulses}
+    # What only other events impose has no impulse here.
+    names = dict.fromkeys(name for _, impact, _ in chosen for name in impact.impulses)
+    impulses = {n: np.array([i.impulses.get(n, 0.0) for _, i, _ in chosen]) for n in names}
     try:
         before = Expressions(_at(certificate, struck, held, impulses))
         pushes = before(ca.vertsplit(_pushes(before, known, impulses)))[..., 0]

@@ -247,8 +247,21 @@ def braked():
     return ds.solve(system, 3.0, {"x": 1.0, "x_dot": -0.6}, solver=ds.Dop853())
 
 
+def between_walls():
+    """Two bodies, each with a wall that only its own event imposes."""
+    q = ds.coordinates(x="m", y="m")
+
+    def hit(name, gap):
+        wall = ds.Reset(impose=[ds.Holonomic(f"{name}_wall", gap)], restitution=0.9)
+        return ds.Event(name, gap, ds.FALLING, wall)
+
+    events = [hit("first", q.x), hit("second", q.y)]
+    system = ds.MechanicalSystem(q, kinetic=(q.dot.x**2 + q.dot.y**2) / 2, events=events)
+    return ds.solve(system, 2.0, {"x": 0.5, "y": 1.0, "x_dot": -1.0, "y_dot": -0.9})
+
+
 RIGHT = [
     *(swinging, ticking, bouncing, skidding, sliding, pushed, turning, backwards, late),
     *(through_zero, at_zero, long_steps, kicked, struck, gliding, sampled, spinning),
-    *(held_still, kicked_at_rest, braked),
+    *(held_still, kicked_at_rest, braked, between_walls),
 ]
