@@ -287,7 +287,10 @@ def _reset(
         moved = {name: new[name] for name in new if name in at.columns}
         at = replace(at, columns={**at.columns, **moved}, values={**at.values, **held})
     projected = _is_projected(certificate, posed, changed)
-    names = [*system.discrete.names, *(() if projected else states)]
+    # What drives hold changes at their own events, which may be at the same instant.
+    own = {name for drive in system.drives for name in drive.values}
+    held = [name for name in system.discrete.names if name not in own]
+    names = [*held, *(() if projected else states)]
     worst, when, what = 0.0, rounds[0].time, ""
     for name in names:
         said = at.values[name] if name in at.values else at.columns[name][:, 0]

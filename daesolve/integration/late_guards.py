@@ -45,20 +45,35 @@ def first_zero(
 
     # Guards that are at zero at the start may have been inside since then, or not at all.
     span = end.time - start.time
-    low, high = start, end.time
+    low, high, below = start, end.time, -np.inf
     outside = transitions.book.outside(end.time, end.state, start.p)[late]
     for part in 0.5 ** np.arange(1, HALVINGS):
         reached, found = look(start.time + part * span)
         if np.all(found < 0.0):
-            low = reached
+            low, below = reached, float(np.max(found))
             break
         high, outside = reached.time, found
     if low is start:
         return late[int(np.argmax(outside))], start.time
-    while (middle := 0.5 * (low.time + high)) not in (low.time, high):
+    above, halves = float(np.max(outside)), False
+    while (middle := _between(low.time, high, below, above, halves=halves)) not in (low.time, high):
+        before = abs(high - low.time)
         reached, found = look(middle)
+        # The end that stays counts less and less, so that both come near to the zero.
         if np.all(found < 0.0) and reached.time == middle:
-            low = reached
+            low, below, above = reached, float(np.max(found)), above / 2.0
         else:
             high, outside = reached.time, found
+            above, below = float(np.max(found)), below / 2.0
+        halves = abs(high - low.time) > before / 2.0 and not halves
     return late[int(np.argmax(outside))], high
+
+
+def _between(low: float, high: float, below: float, above: float, *, halves: bool) -> float:
+    """Return a time between two: where a straight line is zero, or halfway if that is none."""
+    middle = 0.5 * (low + high)
+    if halves or not below < 0.0 < above or not np.isfinite(above - below):
+        return middle
+    part = below / (below - above)
+    straight = low + part * (high - low)
+    return middle if straight in (low, high) else straight
