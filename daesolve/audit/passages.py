@@ -101,6 +101,10 @@ def passages_without(
     values = fine(guard)
     zero = NOTHING * np.max(np.abs(values), axis=1) + 10.0 * unresolved(guard)
     zero += LEAST * np.max(np.abs(values), initial=0.0)
+    # The times of nodes are rounded, by which a fast guard moves at a late time.
+    clock = 4.0 * np.spacing(np.abs(certificate.starts) + np.abs(certificate.lengths))
+    steepest = np.max(np.abs(np.diff(values, axis=1)), axis=1) * (len(FINE) - 1)
+    zero += clock * steepest / np.abs(certificate.lengths)
     signs = np.where(np.abs(values) <= zero[:, None], 0.0, np.sign(values))
     places = certificate.starts[:, None] + certificate.lengths[:, None] * FINE
     signs, places, values = signs.ravel(), places.ravel(), values.ravel()

@@ -260,7 +260,28 @@ def between_walls():
     return ds.solve(system, 2.0, {"x": 0.5, "y": 1.0, "x_dot": -1.0, "y_dot": -0.9})
 
 
+@cache
+def late_clock():
+    """A clock that stands at zero where a run starts late, so that its sign there is rounding."""
+    q, on = ds.coordinates(phi="rad"), ds.discrete(on=0.0)
+    wall = ds.Contact("wall", q.phi + 0.0462, restitution=0.0)
+    kink = 30.0 * ca.fmax(ca.fabs(q.phi - 0.895) - 0.2, 0.0) ** 2
+    clock = ca.sin(1.1428571428571428 * 2.0 * ca.pi * (ds.time - 1e6))
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=0.9381 * q.dot.phi**2 / 2,
+        potential=kink - 14.09 * ca.cos(q.phi),
+        force={"phi": -1.1 * on.on},
+        goals=[wall],
+        discrete=on,
+        events=[ds.Event("switch", clock, ds.EITHER, ds.Reset({"on": 1.0 - on.on}))],
+    )
+    start = {"phi": -0.0462, "phi_dot": 1.07}
+    return ds.solve(system, 1e6 + 0.5, guess=start, start_time=1e6)
+
+
 RIGHT = [
+    late_clock,
     *(swinging, ticking, bouncing, skidding, sliding, pushed, turning, backwards, late),
     *(through_zero, at_zero, long_steps, kicked, struck, gliding, sampled, spinning),
     *(held_still, kicked_at_rest, braked, between_walls),
