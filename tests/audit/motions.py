@@ -277,7 +277,7 @@ def late_clock():
         events=[ds.Event("switch", clock, ds.EITHER, ds.Reset({"on": 1.0 - on.on}))],
     )
     start = {"phi": -0.0462, "phi_dot": 1.07}
-    return ds.solve(system, 1e6 + 0.5, guess=start, start_time=1e6)
+    return ds.solve(system, 1e6 + 1.75, guess=start, start_time=1e6)
 
 
 RIGHT = [
