@@ -202,10 +202,9 @@ def _held(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray)
     """Check that discrete values change only where events say so, and to what they say."""
     system = certificate.system
     unknown = {name for event in system.events if not event.listed for name in _changed_by(event)}
-    own = {name for drive in system.drives for name in drive.values}
     told = {int(place): one for one, place in zip(rounds, places, strict=True)}
     found: list[Finding] = []
-    for name in [name for name in system.discrete.names if name not in own]:
+    for name in _posed_values(certificate):
         if name in unknown:
             said = "events change it that runs do not list"
             found.append(unchecked("discrete value", name, said))
@@ -226,6 +225,13 @@ def _held(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray)
         said = f"{said}, which no event says"
         found.append(judged("discrete value", name, float(len(wrong)), 0.0, when, said))
     return found
+
+
+def _posed_values(certificate: Certificate) -> list[str]:
+    """Return the discrete values that posed events change: contacts and drives have their own."""
+    system = certificate.system
+    changed = {name for event in posed_events(system) for name in _changed_by(event)}
+    return [name for name in system.discrete.names if name in changed]
 
 
 def _changed_by(event: Event) -> Sequence[str]:
@@ -287,10 +293,7 @@ def _reset(
         moved = {name: new[name] for name in new if name in at.columns}
         at = replace(at, columns={**at.columns, **moved}, values={**at.values, **held})
     projected = _is_projected(certificate, posed, changed)
-    # What drives hold changes at their own events, which may be at the same instant.
-    own = {name for drive in system.drives for name in drive.values}
-    held = [name for name in system.discrete.names if name not in own]
-    names = [*held, *(() if projected else states)]
+    names = [*_posed_values(certificate), *(() if projected else states)]
     worst, when, what = 0.0, rounds[0].time, ""
     for name in names:
         said = at.values[name] if name in at.values else at.columns[name][:, 0]
