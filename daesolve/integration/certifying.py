@@ -24,6 +24,8 @@ ROUNDING = 1e-14
 """The part of the largest state, whichever it is, that counts as rounding."""
 SAME = 1e-9
 """How far a sample may be from the motion, relative to the largest of its state."""
+BEYOND = 1e-6
+"""The part of a run without steps at its end that is no loss."""
 LEAST_PIECES = 40
 """Pieces of a run that are looked at, at least: guards may turn often within a long step."""
 
@@ -118,6 +120,7 @@ class Auditor:
         """Hand over the run in parts of about so many steps; return what its samples show."""
         defects: list[tuple[float, str, float]] = []
         scales: dict[str, float] = {}
+        last = self.prepared.start_time
         for stage in self.stages():
             ends = self._ends(stage) if stage.ends is None else stage.ends
             kept = self.prepared.request.initial.items() if stage.checkpoint is None else ()
@@ -125,11 +128,15 @@ class Auditor:
             state = self.again(stage, passage.times, partial(passage.gather, most=most))
             with suppress(PassedError):
                 passage.gather(state, 0)
+            last = float(passage.ends[-1]) if len(passage.ends) else self.prepared.start_time
+        missing = abs(run.end_time - last) > BEYOND * abs(run.end_time - self.prepared.start_time)
+        unknown = unchecked("steps", "", f"none are known from t = {last:.6g} s on")
+        rest = (unknown,) if missing else ()
         if not defects:
-            return ()
+            return rest
         off, name, time = max(defects)
         said = f"{name} is {off:.1g} of its largest value away from the motion at t = {time:.6g} s"
-        return (judged("samples", "", off, SAME, time, said),)
+        return (judged("samples", "", off, SAME, time, said), *rest)
 
     def _ends(self, stage: Stage) -> Sequence[np.ndarray]:
         """Return the ends of the accepted steps of a stage, which is integrated once more."""
@@ -154,6 +161,7 @@ class _Passage:
         self.given, self.scales = given, scales
         self.auditor, self.run, self.take, self.defects = auditor, run, take, defects
         self.starts, self.lengths = steps
+        self.ends = self.starts + self.lengths
         self.nodes = (self.starts[:, None] + self.lengths[:, None] * PLACES).ravel()
         self.sign = -1.0 if len(self.lengths) and self.lengths[0] < 0.0 else 1.0
         self.times = self.sign * np.unique(self.sign * np.append(self.nodes, self._sampled()))
@@ -168,7 +176,7 @@ class _Passage:
         order = self.sign * self.starts
         step = np.searchsorted(order, self.sign * times, side="right") - 1
         inside = (step >= 0) & ~np.isin(times, self.starts)
-        last = self.starts[np.maximum(step, 0)] + self.lengths[np.maximum(step, 0)]
+        last = self.ends[np.maximum(step, 0)]
         return times[inside & (self.sign * (last - times) > 0.0)]
 
     def gather(self, state: RunState, most: float) -> None:
