@@ -381,6 +381,15 @@ def test_samples_that_are_not_of_the_motion_are_objected_to():
     assert "x is 2e-06 of its largest value away" in objection.sentence
 
 
+def test_an_audit_says_from_when_on_the_steps_are_unknown(monkeypatch):
+    monkeypatch.setattr("daesolve.diagnostics.first_steps.MOST_ENDS", 10)
+    found = ds.solve(pendulum(), 600.0, {"x": 0.6}).audit()
+    (rest,) = found.unchecked
+    assert rest.check == "steps"
+    assert rest.sentence.startswith("none are known from t = ")
+    assert found.holds
+
+
 def test_a_run_that_was_read_from_disk_cannot_be_audited(tmp_path):
     run = ds.solve(pendulum(), 1.0, {"x": 0.6}, store=tmp_path / "run")
     assert run.audit().holds
