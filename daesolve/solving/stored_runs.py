@@ -403,7 +403,8 @@ def _finished(
             message = (
                 f"interrupted during its repetition; `{resuming(stored.directory)}` resumes it"
             )
-            return replace(run, outcome=Outcome.INTERRUPTED, message=message)
+            ended = Outcome.INTERRUPTED
+            return replace(run, outcome=ended, message=message, verification=None)
     try:
         keep_opening(writer, run, prepared)
         writer.write_result(summary_of(run))
