@@ -1,4 +1,7 @@
-"""Values of expressions at many points: one operation after another, each over all points."""
+"""Values of expressions at many points: one operation after another, each over all points.
+
+The table of operations is the auditor's own: it shares no evaluator with what it audits.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -171,6 +171,11 @@ class _Passage:
         self.done = 0
         self.carried: Certificate | None = None
 
+    @cached_property
+    def _sizes(self) -> Mapping[str, float]:
+        """How large each state is in the run's samples, which may lie on disk."""
+        return {name: float(np.max(np.abs(row))) for name, row in self.run.states.items()}
+
     def _sampled(self) -> np.ndarray:
         """Return the run's sample times that lie within steps, where nothing jumps."""
         times = self.run.times
@@ -186,8 +191,10 @@ class _Passage:
         """Take what a run has sampled since the last time, if it is enough and will stay."""
         record = state.record
         times = record.sample_times
-        reached = bool(times) and self.sign * (times[-1] - self.nodes[-1]) >= 0.0
-        enough = reached or len(times) >= most * len(PLACES)
+        if not times or not len(self.nodes):
+            return
+        whole = self.sign * (times[-1] - self.nodes[-1]) >= 0.0
+        enough = whole or len(times) >= most * len(PLACES)
         if not enough or not (state.monitor.settled or not most):
             return
         found = state.assembly.samples()
@@ -249,10 +256,9 @@ class _Passage:
         known[known] = found.times[position[known]] == times[known]
         if not known.any():
             return
-        sizes = {name: float(np.max(np.abs(row))) for name, row in self.run.states.items()}
-        rounding = ROUNDING / SAME * max(sizes.values(), default=0.0) + 1e-300
+        rounding = ROUNDING / SAME * max(self._sizes.values(), default=0.0) + 1e-300
         for name, column in found.states.items():
             off = np.abs(self.run.states[name][known] - column[position[known]])
-            off /= sizes[name] + rounding
+            off /= self._sizes[name] + rounding
             worst = int(np.argmax(off))
             self.defects.append((float(off[worst]), name, float(times[known][worst])))

@@ -104,7 +104,7 @@ class Trajectory(ShownRun):
     origin
         The case or the system that was run; None if the run comes from another process.
     auditor
-        What `audit` asks; None if the run was read from disk, pickled or resumed.
+        What `audit` asks; None if the run was read from disk or pickled.
 
     Notes
     -----
@@ -293,8 +293,9 @@ class Trajectory(ShownRun):
         """
         if self.auditor is None:
             raise OutOfRangeError(
-                "the steps of this trajectory are unknown, since it was read from disk, pickled or "
-                "resumed: audit the run where daesolve.solve returns it"
+                "this trajectory was read from disk or pickled, so it contains only samples: audit "
+                "the run where daesolve.solve or daesolve.resume returns it, or by `daesolve audit "
+                "DIR`"
             )
         return self.auditor(self)
 

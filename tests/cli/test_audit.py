@@ -53,7 +53,7 @@ def test_a_run_without_error_control_is_contradicted(tmp_path):
 
 def test_what_cannot_be_audited_is_told_in_a_sentence(tmp_path):
     out = tmp_path / "run"
-    call("run", *SHORT, "--out", out)
+    ds.problem("pendulum").case().solve(1.0, store=out)
     assert "leave out others" in call("audit", out, "--until", 2, code=REQUEST_IS_WRONG).stderr
     assert "pendulum" in call("audit", "pendulu", code=REQUEST_IS_WRONG).stderr
 
