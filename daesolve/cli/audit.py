@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,6 +33,7 @@ from daesolve.plugins.resuming import problem_of, reopened
 from daesolve.solving.early_ends import reported_otherwise
 from daesolve.solving.stored_runs import keep_audit
 from daesolve.trajectory.reading import stored_run
+from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory
 from daesolve.verification.holding import audited
 
@@ -101,7 +103,12 @@ def _stored(directory: Path, source: Path | None) -> tuple[Trajectory, Any]:
         raise OutOfRangeError(
             f"the run in {directory} is not finished: `daesolve resume {directory}` finishes it"
         )
-    run = audited(reopened(directory, problem_of(stored, source, say), say))
+    run = reopened(directory, problem_of(stored, source, say), say)
+    if run.outcome is Outcome.CONTRADICTED:
+        # An earlier audit said so; what the run itself said stands in its last checkpoint.
+        outcome, message = stored.checkpoint(stored.last)["ended"]
+        run = replace(run, outcome=Outcome(outcome), message=message)
+    run = audited(run)
     keep_audit(directory, run)
     return run, stored.manifest["identity"]
 

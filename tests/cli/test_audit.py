@@ -1,10 +1,13 @@
 """The command that holds a run against what was posed."""
 
+from dataclasses import replace
+
 import pytest
 
 import daesolve as ds
 from daesolve.cli.options import CONTRADICTED, COULD_NOT_GO_ON, REQUEST_IS_WRONG
 from daesolve.reporting.audits import audit_card, audit_headline
+from daesolve.solving.stored_runs import keep_audit
 
 from .calling import call, document
 
@@ -41,6 +44,15 @@ def test_a_run_on_disk_is_audited_and_keeps_what_is_found(tmp_path):
 
 
 @pytest.mark.slow
+def test_an_audit_that_holds_takes_back_an_earlier_objection(tmp_path):
+    run = ds.problem("pendulum").case().solve(1.0, store=tmp_path / "run")
+    keep_audit(tmp_path / "run", replace(run, outcome=ds.Outcome.CONTRADICTED, message="once"))
+    assert document("audit", tmp_path / "run")["outcome"] == "completed"
+    kept = ds.Trajectory.from_run(tmp_path / "run")
+    assert (kept.outcome, kept.message) == (ds.Outcome.COMPLETED, "")
+
+
+@pytest.mark.slow
 def test_a_run_without_error_control_is_contradicted(tmp_path):
     words = ["run", *SHORT, "--solver", "dop853", "--fixed-step", "0.1"]
     told = call(*words, "--verify", "--out", tmp_path / "run", code=CONTRADICTED)
@@ -51,6 +63,7 @@ def test_a_run_without_error_control_is_contradicted(tmp_path):
     assert kept.message == kept.audited.objection
 
 
+@pytest.mark.slow
 def test_what_cannot_be_audited_is_told_in_a_sentence(tmp_path):
     out = tmp_path / "run"
     ds.problem("pendulum").case().solve(1.0, store=out)
