@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
@@ -83,11 +84,13 @@ _SETTINGS: Any = {
     "lines.solid_joinstyle": "round",
     "svg.fonttype": "none",
     "text.color": INK,
+    "xtick.bottom": False,
     "xtick.color": QUIET,
     "xtick.labelcolor": INK,
     "xtick.labelsize": 8.5,
     "xtick.major.size": 0,
     "xtick.minor.size": 0,
+    "ytick.left": False,
     "ytick.color": QUIET,
     "ytick.labelcolor": INK,
     "ytick.labelsize": 8.5,
@@ -166,10 +169,7 @@ def svg(figure: Figure, name: str) -> str:
     _without_magnified_rounding(figure)
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        _arrange(figure)
-        figure.savefig(
-            buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=False
-        )
+        _arrange(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -187,13 +187,17 @@ def svg(figure: Figure, name: str) -> str:
     return re.sub(r"\n\s*", "\n", text).strip()
 
 
-def _arrange(figure: Figure) -> None:
-    """Lay out a figure as it will be drawn, so that it is not drawn once more for its layout."""
+def _arrange(figure: Figure) -> FigureCanvasSVG:
+    """Lay out a figure and return its canvas, which then draws it once.
+
+    `Figure.savefig` draws a figure that has a layout engine twice, even after the engine has run.
+    """
+    canvas = FigureCanvasSVG(figure)
     engine = figure.get_layout_engine()
     if engine is not None and figure.axes:
-        FigureCanvasSVG(figure)
         engine.execute(figure)
         figure.set_layout_engine("none")
+    return canvas
 
 
 def alone(text: str) -> str:
@@ -214,14 +218,22 @@ def save_figure(figure: Figure, directory: Path, name: str) -> list[Path]:
 
 def _without_broken_mathematics(figure: Figure) -> None:
     """Show words as they are that have dollar signs and are not mathematics, such as a unit."""
-    parser = MathTextParser("path")
-    for artist in figure.findobj(Text):
-        words = artist.get_text() if isinstance(artist, Text) else ""
-        if isinstance(artist, Text) and words.count("$") > 1:
+    for text in _words(figure):
+        if text.get_text().count("$") > 1:
             try:
-                parser.parse(words)
+                MathTextParser("path").parse(text.get_text())
             except ValueError:
-                artist.set_parse_math(False)
+                text.set_parse_math(False)
+
+
+def _words(figure: Figure) -> Iterator[Text]:
+    """Yield the texts of a figure but the numbers at ticks, which are many."""
+    for parent in (figure, *figure.axes):
+        for artist in parent.get_children():
+            if isinstance(artist, Axis):
+                yield artist.label
+            elif not isinstance(artist, Axes):
+                yield from artist.findobj(Text)
 
 
 def _without_magnified_rounding(figure: Figure) -> None:
