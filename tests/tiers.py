@@ -30,6 +30,8 @@ SHARED_LIMITS = {"default": 5.0, "slow": 60.0}
 """CPU seconds of a fixture that several tests share."""
 REFERENCE = 0.05
 """CPU seconds of `loop` on the processor on which the tiers were made, with its other core idle."""
+NOISE = 1.25
+"""What is allowed beyond a limit: two runs of one test on one processor differ by as much."""
 TIERS = ("slow", "long")
 """The marks of the tiers but the default one."""
 BUSY = 1.25
@@ -146,7 +148,7 @@ class Meter:
         over |= {name: used / SHARED_LIMITS[tier] for name, used in self.shared.items()}
         if max(over.values()) <= 1.0 or compiled_since(self.begun):
             return None
-        slowness = max(1.0, self.pace / REFERENCE, loop() / REFERENCE) ** BUSY
+        slowness = NOISE * max(1.0, self.pace / REFERENCE, loop() / REFERENCE) ** BUSY
         over = {name: part for name, part in over.items() if part > slowness}
         if not over:
             return None

@@ -10,7 +10,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy import special
 
 AT_ONCE = 2048
 """Points that are evaluated together, so that what an operation works on stays near."""
@@ -31,6 +30,12 @@ def _doubled(values: np.ndarray) -> np.ndarray:
 def _where_held(held: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return values where a condition holds: elsewhere they do not count, be they infinite."""
     return np.where(held != 0.0, values, 0.0)
+
+
+def _error_function(values: np.ndarray) -> np.ndarray:
+    from scipy import special  # takes long to import, and is rarely used
+
+    return special.erf(values)
 
 
 OPERATIONS: dict[int, Operation] = {
@@ -73,7 +78,7 @@ OPERATIONS: dict[int, Operation] = {
     ca.OP_FABS: np.abs,
     ca.OP_SIGN: np.sign,
     ca.OP_COPYSIGN: np.copysign,
-    ca.OP_ERF: special.erf,
+    ca.OP_ERF: _error_function,
     ca.OP_FMIN: np.fmin,
     ca.OP_FMAX: np.fmax,
     ca.OP_INV: np.reciprocal,
