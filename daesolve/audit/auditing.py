@@ -8,7 +8,7 @@ from dataclasses import replace
 from daesolve.audit.certificate import Certificate
 from daesolve.audit.equations import check_equations
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError
-from daesolve.audit.goals import check_goals
+from daesolve.audit.goals import check_goals, check_outputs
 from daesolve.audit.jumps import check_jumps
 from daesolve.audit.passages import check_events
 from daesolve.audit.sampling import check_sampled
@@ -31,7 +31,8 @@ def audit(certificate: Certificate) -> Audit:
         return Audit((unchecked("run", "", str(error)),), certificate.left_out)
     found = [*check_goals(certificate, along), *check_equations(certificate, along)]
     found += [*check_jumps(certificate, along), *check_events(certificate, along)]
-    found += [*_tables(certificate, along), *check_sampled(certificate, along)]
+    found += [*check_outputs(certificate, along), *_tables(certificate, along)]
+    found += [*check_sampled(certificate, along)]
     return Audit(tuple(found), certificate.left_out)
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
-from daesolve.audit.certificate import Certificate, unresolved
+from daesolve.audit.certificate import Certificate
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, size_of
 from daesolve.posing.goals import Goal, Nonholonomic
 from daesolve.trajectory.findings import Finding, Verdict, unchecked
@@ -27,6 +27,8 @@ STEPS_OFF = 1e4
 the ends of steps is less accurate than the ends."""
 SHARP = 1e-7
 """The part of its terms that the polynomials of a step may miss for its balance to say much."""
+WORK = "work"
+"""The output that is the work on a system whose energy is not conserved."""
 ROUNDING = 1e-14
 """The part of the largest momentum, whichever velocity it has, that counts as rounding."""
 
@@ -42,12 +44,13 @@ class Balance:
 
 
 def check_equations(certificate: Certificate, along: Expressions) -> list[Finding]:
-    """Hold rates of positions, velocities and quadratures against the posed equations."""
+    """Hold rates of positions, velocities, quadratures and meters against what was posed."""
     found: list[Finding] = []
     for check, balance in (
         ("rates of positions", _kinematics),
         ("equations of motion", _momenta),
         ("rates of quadratures", _quadratures),
+        ("meters", _meters),
     ):
         try:
             found += _judged(check, certificate, balance(certificate, along))
@@ -87,7 +90,7 @@ def _judged_one(
     clock = 4.0 * np.spacing(np.abs(certificate.starts) + lengths)
     least = max(ROUNDING, certificate.accuracy) * largest
     size += (least + clock * np.max(np.abs(sizes), axis=1)) / allowed + 1e-300
-    blurred = (unresolved(held) + lengths * unresolved(load)) / size
+    blurred = (certificate.unresolved(held) + lengths * certificate.unresolved(load)) / size
     relative = np.where(known, defects / size, 0.0)
     sharp = known & (blurred <= SHARP)
     over = relative - np.where(known, blurred, 0.0) > allowed
@@ -129,6 +132,43 @@ def _quadratures(certificate: Certificate, along: Expressions) -> Balance | None
     if not names:
         return None
     return _of_rates(certificate, along, names, by_name(system.integrands, names))
+
+
+def _meters(certificate: Certificate, along: Expressions) -> Balance | None:
+    system = certificate.system
+    posed = getattr(system, "meters", {})
+    powers = {name: without_unit(entry) for name, entry in posed.items()}
+    if WORK in certificate.columns and WORK not in (*powers, *system.outputs):
+        powers[WORK] = _power(along)
+    names = names_of_meters(certificate)
+    return _of_rates(certificate, along, names, [along.written(powers[n]) for n in names])
+
+
+def _power(along: Expressions) -> ca.SX:
+    """Return d/dt (v . dL/dv - L): the power of forces and reactions, and of what time moves."""
+    system, moving = along.system, moving_of(along.system)
+    v: ca.SX = system.v.vector
+    named = (system.coordinates if system.velocities is None else system.velocities).names
+    force = along.written(_column(system.force, named)) + reactions_of(along, moving)
+    energy = ca.SX(system.potential)
+    if system.mass_matrix is not None:
+        mass: ca.SX = ca.densify(ca.SX(system.mass_matrix))
+        energy += ca.dot(v, mass @ v) / 2
+    else:
+        energy -= system.kinetic
+    return ca.dot(force, v) + along.slopes(along.written(energy))[-1]
+
+
+def names_of_meters(certificate: Certificate) -> list[str]:
+    """Return the names of the works that a run reports."""
+    system = certificate.system
+    names = [*getattr(system, "meters", {}), *({WORK} - set(system.outputs))]
+    return [name for name in dict.fromkeys(names) if name in certificate.columns]
+
+
+def without_unit(entry: Any) -> ca.SX:
+    """Return the expression of an output or a meter."""
+    return ca.SX(cast(Any, entry)[0] if isinstance(entry, tuple) else entry)
 
 
 def _of_rates(

@@ -125,8 +125,12 @@ class Expressions:
 
     def gradient(self, expression: ca.SX) -> ca.SX:
         """Return the slopes by positions, which massless unknowns follow, as a column."""
+        return self.slopes(expression)[:-1]
+
+    def slopes(self, expression: ca.SX) -> ca.SX:
+        """Return the slopes by positions and by time, which massless unknowns follow."""
         system = self.system
-        total = ca.gradient(expression, system.coordinates.vector)
+        total = ca.gradient(expression, ca.vertcat(system.coordinates.vector, time))
         unknowns = system.implicit.vector
         if unknowns.numel() and ca.depends_on(expression, unknowns):
             total += self._following.T @ ca.gradient(expression, unknowns)
@@ -134,12 +138,13 @@ class Expressions:
 
     @cached_property
     def _following(self) -> ca.SX:
-        """How massless unknowns change with positions, by the equations that define them."""
+        """How massless unknowns change with positions and time, by their equations."""
         system = self.system
         rows = [ca.SX(goal.residual) for goal in system.goals if isinstance(goal, Implicit)]
         equations = self.written(ca.vertcat(*rows))
         by_unknowns = ca.jacobian(equations, system.implicit.vector)
-        return -ca.solve(by_unknowns, ca.jacobian(equations, system.coordinates.vector))
+        others = ca.vertcat(system.coordinates.vector, time)
+        return -ca.solve(by_unknowns, ca.jacobian(equations, others))
 
     def written(self, column: ca.SX) -> ca.SX:
         """Write auxiliaries by their meaning, and rates by quasi-velocities."""

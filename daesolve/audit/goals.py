@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.audit.certificate import Certificate
-from daesolve.audit.equations import by_name, friction_of
+from daesolve.audit.equations import by_name, friction_of, without_unit
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, size_of
 from daesolve.posing.goals import AnyGoal, Goal, Holonomic, Invariant, Nonholonomic, Relation
 from daesolve.trajectory.findings import Finding, judged, unchecked
@@ -24,6 +24,10 @@ BESIDE = 100.0
 or velocities: the terms of a residual may all pass through zero where the states do not."""
 FAINT = 1e-6
 """The part of the usual force beside which the largest push of a contact is rounding itself."""
+ENERGY = "energy"
+"""The output that is T + V, unless another one was posed."""
+REPORTED = 1e-9
+"""The part of its largest value that an output may be away from its expression."""
 TOUCHING = 1e-8
 """The part of its terms, or of the largest force, that counts as zero at a contact."""
 
@@ -41,6 +45,28 @@ def check_goals(certificate: Certificate, along: Expressions) -> list[Finding]:
                 found += _goal(goal, certificate, along)
         except UnknownSymbolsError as error:
             found.append(unchecked("goal", goal.name, str(error)))
+    return found
+
+
+def check_outputs(certificate: Certificate, along: Expressions) -> list[Finding]:
+    """Hold outputs, and the energy, against their expressions at each node."""
+    system, columns = certificate.system, certificate.columns
+    posed = {name: without_unit(entry) for name, entry in system.outputs.items()}
+    if getattr(system, "kinetic", None) is not None and ENERGY not in posed:
+        posed[ENERGY] = ca.SX(system.kinetic) + system.potential
+    found: list[Finding] = []
+    for name in [name for name in posed if name in columns]:
+        try:
+            (value,) = along([posed[name]])
+        except UnknownSymbolsError as error:
+            found.append(unchecked("output", name, str(error)))
+            continue
+        off = np.nan_to_num(np.abs(columns[name] - value))
+        off /= certificate.scale(f"output {name}", columns[name]) + 1e-300
+        step, node = np.unravel_index(int(np.argmax(off)), off.shape)
+        when = certificate.time_at(int(step), int(node))
+        said = f"it is {off[step, node]:.1g} of its largest value off at t = {when:.6g} s"
+        found.append(judged("output", name, float(off[step, node]), REPORTED, when, said))
     return found
 
 

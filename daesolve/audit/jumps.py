@@ -14,8 +14,14 @@ from itertools import groupby
 import casadi as ca
 import numpy as np
 
-from daesolve.audit.certificate import NODES, Certificate, sides, unresolved
-from daesolve.audit.equations import gradient_of, momenta_of, moving_of, reactions_of
+from daesolve.audit.certificate import NODES, Certificate, sides
+from daesolve.audit.equations import (
+    gradient_of,
+    momenta_of,
+    moving_of,
+    names_of_meters,
+    reactions_of,
+)
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
 from daesolve.audit.passages import posed_events
 from daesolve.posing.events import Event
@@ -124,15 +130,17 @@ def _values_before(
 
 def _start(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray) -> list[Finding]:
     """Check that the run begins as it was asked to."""
-    states = names_of_states(certificate.system)
-    kept = {name: value for name, value in certificate.given.items() if name in states}
+    known = {*names_of_states(certificate.system), *names_of_meters(certificate)}
+    kept = {name: value for name, value in certificate.given.items() if name in known}
     if not kept:
         return []
     columns = np.array([certificate.columns[name][:1] for name in kept])
-    begun, blurred = sides(columns)[1][:, 0], BLUR * unresolved(columns)[:, 0]
+    begun, blurred = sides(columns)[1][:, 0], BLUR * certificate.unresolved(columns)[:, 0]
     if np.any(places == -1):
         first = rounds[int(np.argmax(places == -1))].before
-        begun, blurred = _vector(first, [*kept]), 0.0 * blurred
+        told = np.array([name in first for name in kept])
+        said = np.array([first.get(name, 0.0) for name in kept])
+        begun, blurred = np.where(told, said, begun), np.where(told, 0.0, blurred)
     largest = np.array([certificate.scale(name, certificate.columns[name]) for name in kept])
     size = largest + ROUNDING / BALANCED * np.max(largest, initial=0.0) + 1e-300
     off = (np.abs(begun - _vector(kept, [*kept])) - blurred) / size
@@ -146,18 +154,21 @@ def _start(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray
 
 
 def _continuity(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray) -> Finding:
-    names = names_of_states(certificate.system)
+    states = names_of_states(certificate.system)
+    # No event changes a meter.
+    names = [*states, *names_of_meters(certificate)]
     columns = np.array([certificate.columns[name] for name in names])
     left, right = sides(columns)
     starts, ends = certificate.starts, certificate.starts + certificate.lengths
     touching = np.abs(starts[1:] - ends[:-1]) <= _near(starts[1:])
     # Before and after each border, as the steps there are continued, or as its events say.
     before, after = left[:, :-1].copy(), right[:, 1:].copy()
-    blurred = BLUR * unresolved(columns)
+    blurred = BLUR * certificate.unresolved(columns)
     largest = np.array(
         [certificate.scale(name, row) for name, row in zip(names, columns, strict=True)]
     )
-    size = largest + ROUNDING / ALLOWED * np.max(largest, initial=0.0) + 1e-300
+    rounding = ROUNDING / ALLOWED * np.max(largest[: len(states)], initial=0.0)
+    size = largest + rounding + 1e-300
     worst, when, what = 0.0, float(starts[0]), ""
     defect = np.abs(after - before) - blurred[:, :-1] - blurred[:, 1:]
     evident = touching.copy()
@@ -165,17 +176,18 @@ def _continuity(certificate: Certificate, rounds: Sequence[Round], places: np.nd
         border = int(places[first])
         if not 0 <= border < len(starts) - 1:
             continue
-        chain = [_vector(rounds[k].before, names) for k in range(first, last)]
-        done = [_vector(rounds[k].after, names) for k in range(first, last)]
-        off = np.max(
+        chain = [_vector(rounds[k].before, states) for k in range(first, last)]
+        done = [_vector(rounds[k].after, states) for k in range(first, last)]
+        own = slice(len(states))
+        defect[own, border] = np.max(
             [
-                np.abs(chain[0] - left[:, border]) - blurred[:, border],
-                np.abs(done[-1] - right[:, border + 1]) - blurred[:, border + 1],
+                np.abs(chain[0] - left[own, border]) - blurred[own, border],
+                np.abs(done[-1] - right[own, border + 1]) - blurred[own, border + 1],
                 *(np.abs(a - b) for a, b in zip(done[:-1], chain[1:], strict=True)),
             ],
             axis=0,
         )
-        defect[:, border], evident[border] = off, True
+        evident[border] = True
     relative = np.where(evident, defect / size[:, None], 0.0)
     if relative.size:
         state, border = np.unravel_index(int(np.nanargmax(relative)), relative.shape)

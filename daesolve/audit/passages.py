@@ -12,7 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.audit.certificate import FINE, Certificate, fine, unresolved, value_at
+from daesolve.audit.certificate import FINE, Certificate, fine, value_at
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError
 from daesolve.posing.contacts import ACCUMULATED, REST
 from daesolve.posing.events import Event
@@ -99,7 +99,7 @@ def passages_without(
 ) -> list[float]:
     """Return when a guard (n, NODES) passes zero in a direction without one of the known events."""
     values = fine(guard)
-    zero = NOTHING * np.max(np.abs(values), axis=1) + 10.0 * unresolved(guard)
+    zero = NOTHING * np.max(np.abs(values), axis=1) + 10.0 * certificate.unresolved(guard)
     zero += LEAST * np.max(np.abs(values), initial=0.0)
     # The times of nodes are rounded, by which a fast guard moves at a late time.
     clock = 4.0 * np.spacing(np.abs(certificate.starts) + np.abs(certificate.lengths))
@@ -135,7 +135,7 @@ def _put_past(
     at one instant, the steps do not show what was between them.
     """
     values = event.direction.value * fine(guard)
-    zero = PUT * np.max(np.abs(values)) + 10.0 * unresolved(guard)
+    zero = PUT * np.max(np.abs(values)) + 10.0 * certificate.unresolved(guard)
     rate = values[:, :3] @ [-1.5, 2.0, -0.5]  # by three places, of the length between two
     rises = np.ptp(values, axis=1) / len(FINE)
     past = (values[:, 0] > zero) & (np.minimum(rate, values[:, 1] - values[:, 0]) > 0.1 * rises)
@@ -159,7 +159,7 @@ def _fired(
     """Check that at each event a guard that fired is zero, or a reset carried it past zero."""
     largest = np.max(np.abs(guards), axis=(1, 2), initial=0.0)
     order = certificate.sign * certificate.starts
-    blurred = unresolved(guards)
+    blurred = certificate.unresolved(guards)
     allowed = max(AWAY, STEPS_OFF * certificate.accuracy)
     worst, when = 0.0, None
     for record in records:

@@ -125,8 +125,8 @@ class Auditor:
         last = self.prepared.start_time
         for stage in self.stages():
             ends = self._ends(stage) if stage.ends is None else stage.ends
-            kept = self.prepared.request.initial.items() if stage.checkpoint is None else ()
-            passage = _Passage(self, run, steps_between(ends), take, dict(kept), defects, scales)
+            kept = {} if stage.checkpoint is not None else self._given()
+            passage = _Passage(self, run, steps_between(ends), take, kept, defects, scales)
             state = self.again(stage, passage.times, partial(passage.gather, most=most))
             with suppress(PassedError):
                 passage.gather(state, 0)
@@ -140,6 +140,11 @@ class Auditor:
         said = f"{name} is {off:.1g} of its largest value away from the motion at t = {time:.6g} s"
         allowed = max(SAME, STEPS_OFF * self.prepared.solver.step_tolerance)
         return (judged("samples", "", off, allowed, time, said), *rest)
+
+    def _given(self) -> dict[str, float]:
+        """Return the values to keep at the start, where meters begin at zero."""
+        meters = getattr(self.prepared.system, "meters", {})
+        return {**dict.fromkeys(meters, 0.0), **self.prepared.request.initial}
 
     def _ends(self, stage: Stage) -> Sequence[np.ndarray]:
         """Return the ends of the accepted steps of a stage, which is integrated once more."""

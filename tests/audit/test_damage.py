@@ -56,12 +56,12 @@ def scaled(name, factor):
     return damage
 
 
-def shifted(name, by):
+def shifted(name, by, node=4):
     """Move one value at one node."""
 
     def damage(certificate):
         column = certificate.columns[name].copy()
-        column[len(column) // 2, 4] += by
+        column[len(column) // 2, node] += by
         return replace(certificate, columns={**certificate.columns, name: column})
 
     return damage
@@ -72,6 +72,16 @@ def in_a_step(name, by):
         column = certificate.columns[name].copy()
         column[len(column) // 2] += by
         return replace(certificate, columns={**certificate.columns, name: column})
+
+    return damage
+
+
+def moved(name, by):
+    """Let a column be another one from the start on."""
+
+    def damage(certificate):
+        columns = {**certificate.columns, name: certificate.columns[name] + by}
+        return replace(certificate, columns=columns)
 
     return damage
 
@@ -296,6 +306,13 @@ DAMAGE = {
         "friction the other way": (held("slides_floor", -1.0), "contact"),
         "no friction": (held("slides_floor", 0.0), "equations of motion"),
         "overlap": (shifted("y", -1e-6), "contact"),
+        "work of friction": (scaled("floor_friction_work", 1.0 + 1e-6), "meters"),
+        "no work of friction": (scaled("floor_friction_work", 0.0), "meters"),
+        "jump of a meter": (stepped("floor_friction_work", 1e-3), "jumps"),
+        "zero of a meter": (moved("floor_friction_work", 1e-3), "start"),
+        "work": (scaled("work", 1.0 + 1e-6), "meters"),
+        "energy": (shifted("energy", 1e-6), "output"),
+        "output": (scaled("floor_margin", 1.0 + 1e-6), "output"),
     },
     at_zero: {"wall that pulls": (scaled("wall", -1.0), "contact")},
     struck: {
@@ -330,6 +347,13 @@ DAMAGE = {
     late: {"late disc": (scaled("turn", 1.0 + 1e-3), "rates of positions")},
     through_zero: {"late drive": (late_clock(1e-3), "goal")},
 }
+SPIKES = {
+    swinging: ("x", "y_dot", "rod"),
+    spinning: ("a", "w2"),
+    gliding: ("phi", "x_dot", "work"),
+    backwards: ("x", "x_dot"),
+    sliding: ("x_dot", "floor", "floor_friction_work"),
+}
 KINDS = [(motion, kind) for motion, kinds in DAMAGE.items() for kind in kinds]
 
 
@@ -349,6 +373,16 @@ def test_damage_is_objected_to_where_it_is(motion):
         if check not in objections or not all(f.sentence for f in found.contradictions):
             missed.append((kind, objections))
     assert not missed
+
+
+@pytest.mark.parametrize("motion", SPIKES, ids=lambda motion: motion.__name__)
+def test_a_state_that_is_off_at_one_node_is_objected_to_whichever_it_is(motion):
+    certificate = whole(motion)
+    for name in SPIKES[motion]:
+        size = np.max(np.abs(certificate.columns[name]))
+        for node in range(0, len(PLACES), 3):
+            damaged = shifted(name, 1e-4 * size, node)(certificate)
+            assert not audit(replace(damaged, scales={})).holds, (name, node)
 
 
 def test_there_are_sixty_kinds_of_damage():
