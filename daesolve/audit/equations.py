@@ -27,6 +27,8 @@ STEPS_OFF = 1e4
 the ends of steps is less accurate than the ends."""
 SHARP = 1e-7
 """The part of its terms that the polynomials of a step may miss for its balance to say much."""
+ENERGY = "energy"
+"""The output that is T + V, unless another one was posed."""
 WORK = "work"
 """The output that is the work on a system whose energy is not conserved."""
 ROUNDING = 1e-14
@@ -35,12 +37,16 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True)
 class Balance:
-    """d(held)/dt = load, by name, with the sizes of what load is made of; each (k, n, NODES)."""
+    """d(held)/dt = load, by name, with the sizes of what load is made of; each (k, n, NODES).
+
+    `beside` has values whose rounding is in what is held as well.
+    """
 
     names: Sequence[str]
     held: np.ndarray
     load: np.ndarray
     sizes: np.ndarray
+    beside: np.ndarray | float = 0.0
 
 
 def check_equations(certificate: Certificate, along: Expressions) -> list[Finding]:
@@ -64,7 +70,7 @@ def check_equations(certificate: Certificate, along: Expressions) -> list[Findin
 def _judged(check: str, certificate: Certificate, balance: Balance | None) -> list[Finding]:
     if balance is None or not balance.names:
         return []
-    largest = certificate.scale(check, balance.held)
+    largest = certificate.scale(check, np.append(balance.held, balance.beside))
     rows = zip(balance.names, balance.held, balance.load, balance.sizes, strict=True)
     return [_judged_one(check, certificate, *row, largest) for row in rows]
 
@@ -135,28 +141,36 @@ def _quadratures(certificate: Certificate, along: Expressions) -> Balance | None
 
 
 def _meters(certificate: Certificate, along: Expressions) -> Balance | None:
-    system = certificate.system
-    posed = getattr(system, "meters", {})
-    powers = {name: without_unit(entry) for name, entry in posed.items()}
-    if WORK in certificate.columns and WORK not in (*powers, *system.outputs):
-        powers[WORK] = _power(along)
+    posed = getattr(certificate.system, "meters", {})
     names = names_of_meters(certificate)
-    return _of_rates(certificate, along, names, [along.written(powers[n]) for n in names])
+    powers = {name: along.written(without_unit(posed[name])) for name in names if name in posed}
+    sizes = {name: size_of(power) for name, power in powers.items()}
+    if WORK in names and WORK not in powers:
+        powers[WORK], sizes[WORK] = _power(along)
+    load = along(powers[name] for name in names)
+    sized = along(sizes[name] for name in names)
+    energy = certificate.columns.get(ENERGY, 0.0)
+    return Balance(names, _columns(certificate, names), load, sized, energy)
 
 
-def _power(along: Expressions) -> ca.SX:
-    """Return d/dt (v . dL/dv - L): the power of forces and reactions, and of what time moves."""
-    system, moving = along.system, moving_of(along.system)
+def _power(along: Expressions) -> tuple[ca.SX, ca.SX]:
+    """Return d/dt (v . dL/dv - L), and the sizes of its terms.
+
+    It is the power of forces and reactions, and of what time moves; the weight takes no part, but a
+    run adds it to that of the inertia, which leaves rounding.
+    """
+    system, moving = _without_guides(along.system), moving_of(along.system)
     v: ca.SX = system.v.vector
-    named = (system.coordinates if system.velocities is None else system.velocities).names
-    force = along.written(_column(system.force, named)) + reactions_of(along, moving)
-    energy = ca.SX(system.potential)
+    force = applied_force(along) + reactions_of(along, moving)
+    potential = along.written(ca.SX(system.potential))
     if system.mass_matrix is not None:
-        mass: ca.SX = ca.densify(ca.SX(system.mass_matrix))
-        energy += ca.dot(v, mass @ v) / 2
+        mass: ca.SX = along.written(ca.densify(ca.SX(system.mass_matrix)))
+        energy = potential + ca.dot(v, mass @ v) / 2
     else:
-        energy -= system.kinetic
-    return ca.dot(force, v) + along.slopes(along.written(energy))[-1]
+        energy = potential - along.written(ca.SX(system.kinetic))
+    power = ca.dot(force, v) + along.slopes(energy)[-1]
+    weight = moving.T @ along.gradient(potential)
+    return power, size_of(power) + ca.dot(ca.fabs(weight), ca.fabs(v))
 
 
 def names_of_meters(certificate: Certificate) -> list[str]:
@@ -195,15 +209,13 @@ def _momenta(certificate: Certificate, along: Expressions) -> Balance | None:
     system = certificate.system
     if not hasattr(system, "coordinates"):
         return None
-    if getattr(system, "pairs", ()):
-        raise UnknownSymbolsError("the friction of guides is not part of the posed forces")
+    _without_guides(system)
     q, v, moving = system.coordinates.vector, system.v.vector, moving_of(system)
-    named = (system.coordinates if system.velocities is None else system.velocities).names
-    force = along.written(_column(system.force, named))
     potential = along.written(ca.SX(system.potential))
-    force = force - moving.T @ along.gradient(potential) + reactions_of(along, moving)
+    force = applied_force(along) - moving.T @ along.gradient(potential)
+    force += reactions_of(along, moving)
     if system.mass_matrix is not None:
-        force += along.written(_column(system.gyroscopic, named))
+        force += along.written(_by_velocity(system, system.gyroscopic))
         return _newton(certificate, along, force)
     kinetic = along.written(ca.SX(system.kinetic))
     momentum, gradient = ca.gradient(kinetic, v), moving.T @ along.gradient(kinetic)
@@ -215,8 +227,21 @@ def _momenta(certificate: Certificate, along: Expressions) -> Balance | None:
     return Balance(system.v.names, along(ca.vertsplit(momentum)), loads, sizes)
 
 
-def _column(given: Any, names: Sequence[str]) -> ca.SX:
-    return ca.vertcat(*by_name(given, names))
+def _without_guides(system: Any) -> Any:
+    """Return a system, unless some of its forces are unknown."""
+    if getattr(system, "pairs", ()):
+        raise UnknownSymbolsError("the friction of guides is not part of the posed forces")
+    return system
+
+
+def applied_force(along: Expressions) -> ca.SX:
+    """Return the posed forces, for each velocity."""
+    return along.written(_by_velocity(along.system, along.system.force))
+
+
+def _by_velocity(system: Any, given: Any) -> ca.SX:
+    named = system.coordinates if system.velocities is None else system.velocities
+    return ca.vertcat(*by_name(given, named.names))
 
 
 def moving_of(system: Any) -> ca.SX:

@@ -158,6 +158,9 @@ class Expressions:
             rates += ca.jacobian(meanings, time)
             column = ca.substitute(column, auxiliaries.dot.vector, rates)
             column = ca.substitute(column, auxiliaries.vector, meanings)
+        if ca.depends_on(column, system.implicit.dot.vector):
+            moved = ca.vertcat(system.coordinates.dot.vector, ca.SX(1.0))
+            column = ca.substitute(column, system.implicit.dot.vector, self._following @ moved)
         if system.kinematics is not None:
             rates = ca.SX(system.kinematics)
             column = ca.substitute(column, system.coordinates.dot.vector, rates)

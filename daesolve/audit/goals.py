@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.audit.certificate import Certificate
-from daesolve.audit.equations import by_name, friction_of, without_unit
+from daesolve.audit.equations import ENERGY, applied_force, friction_of, without_unit
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, size_of
 from daesolve.posing.goals import AnyGoal, Goal, Holonomic, Invariant, Nonholonomic, Relation
 from daesolve.trajectory.findings import Finding, judged, unchecked
@@ -24,8 +24,6 @@ BESIDE = 100.0
 or velocities: the terms of a residual may all pass through zero where the states do not."""
 FAINT = 1e-6
 """The part of the usual force beside which the largest push of a contact is rounding itself."""
-ENERGY = "energy"
-"""The output that is T + V, unless another one was posed."""
 REPORTED = 1e-9
 """The part of its largest value that an output may be away from its expression."""
 TOUCHING = 1e-8
@@ -198,10 +196,8 @@ def _usual_force(certificate: Certificate, along: Expressions) -> float:
 
 def _largest_force(certificate: Certificate, along: Expressions) -> float:
     system = certificate.system
-    named = (system.coordinates if system.velocities is None else system.velocities).names
-    forces = [*by_name(system.force, named)]
     potential = along.written(ca.SX(system.potential))
-    forces += ca.vertsplit(along.gradient(potential))
+    forces = ca.vertsplit(ca.vertcat(applied_force(along), along.gradient(potential)))
     acting = np.abs(np.nan_to_num(along(map(ca.fabs, forces))))
     if system.kinetic is None:
         return float(np.max(acting, initial=0.0))
