@@ -1,7 +1,8 @@
-"""What it costs to check steps against the equations.
+"""What it costs to check steps against the equations, and to glance at a run.
 
-Each case alternates between runs with and without the checks, with no samples on the way. The
-shortest processor time of the repeats counts and includes preparation; the ratio compares the two.
+Each case alternates between runs with and without the checks, and without the glance that holds
+each run against what was posed, with no samples on the way. The shortest processor time of the
+repeats counts and includes preparation; the ratios compare the run with the others.
 Equations with terms that a step may not see (roots, tanh) are checked within each step; for all
 others the checks cost only the derivative at the ends of Taylor's steps.
 """
@@ -16,6 +17,7 @@ from unittest.mock import patch
 import casadi as ca
 
 import daesolve as ds
+from daesolve.integration import simulation
 from daesolve.solvers.step_checks import StepChecks
 
 from .common.conditions import as_json, conditions
@@ -43,14 +45,15 @@ class Measurement:
     ----------
     name, steps
         The case, and its number of steps.
-    checked, unchecked
-        Processor seconds.
+    checked, unchecked, unglanced
+        Processor seconds: with all, without checks of steps, and without a glance at the run.
     """
 
     name: str
     steps: int
     checked: float
     unchecked: float
+    unglanced: float
 
 
 def friction(until: float) -> ds.Trajectory:
@@ -77,13 +80,18 @@ def measured(name: str, run: Callable[[], ds.Trajectory], repeats: int) -> Measu
         with patch.object(StepChecks, "doubt", return_value=None):
             return run()
 
+    def unglanced() -> ds.Trajectory:
+        with patch.object(simulation, "glanced_at", return_value=None):
+            return run()
+
     steps = run().statistics.steps
     ways = {
         "checked": lambda: processor_seconds(run)[0],
         "unchecked": lambda: processor_seconds(unchecked)[0],
+        "unglanced": lambda: processor_seconds(unglanced)[0],
     }
     least = {way: min(spent) for way, spent in in_turn(ways, repeats).items()}
-    return Measurement(name, steps, least["checked"], least["unchecked"])
+    return Measurement(name, steps, **least)
 
 
 def table(found: list[Measurement]) -> str:
@@ -95,10 +103,13 @@ def table(found: list[Measurement]) -> str:
             f"{one.checked:.3f}",
             f"{one.unchecked:.3f}",
             f"{one.checked / one.unchecked:.3f}",
+            f"{one.unglanced:.3f}",
+            f"{one.checked / one.unglanced:.3f}",
         ]
         for one in found
     ]
-    return aligned(["case", "steps", "checked, s", "unchecked, s", "ratio"], rows)
+    head = ["case", "steps", "checked, s", "unchecked, s", "ratio", "no glance, s", "ratio"]
+    return aligned(head, rows)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -32,7 +32,8 @@ ENERGY = "energy"
 WORK = "work"
 """The output that is the work on a system whose energy is not conserved."""
 ROUNDING = 1e-14
-"""The part of the largest momentum, whichever velocity it has, that counts as rounding."""
+"""The part of the largest momentum, or of what the largest load gives in a step, whichever velocity
+it has, that counts as rounding."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,9 @@ def _judged(check: str, certificate: Certificate, balance: Balance | None) -> li
     if balance is None or not balance.names:
         return []
     largest = certificate.scale(check, np.append(balance.held, balance.beside))
+    # Reactions follow from all loads together: the largest one rounds each of them.
+    loads = np.nan_to_num(np.max(np.abs(balance.sizes), axis=(0, 2), initial=0.0))
+    largest = np.maximum(largest, np.abs(certificate.lengths) * loads)
     rows = zip(balance.names, balance.held, balance.load, balance.sizes, strict=True)
     return [_judged_one(check, certificate, *row, largest) for row in rows]
 
@@ -82,9 +86,9 @@ def _judged_one(
     held: np.ndarray,
     load: np.ndarray,
     sizes: np.ndarray,
-    largest: float,
+    largest: np.ndarray,
 ) -> Finding:
-    """Judge one balance over n steps, (n, NODES) each; rounding is that of the largest one."""
+    """Judge one balance over n steps, (n, NODES) each; `largest`, (n,), tells its rounding."""
     known = np.isfinite(held).all(axis=1) & np.isfinite(load).all(axis=1)
     if not known.any():
         return unchecked(check, name, "the run has no reactions here")

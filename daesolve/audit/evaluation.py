@@ -89,6 +89,75 @@ OPERATIONS: dict[int, Operation] = {
 }
 
 
+class Program:
+    """A column of k expressions as a list of operations.
+
+    Parameters
+    ----------
+    expressions
+        The column.
+    """
+
+    def __init__(self, expressions: ca.SX) -> None:
+        self.symbols: list[ca.SX] = ca.symvar(expressions)
+        self.count = expressions.numel()
+        column = ca.vertcat(ca.SX(0, 1), *self.symbols)
+        self.function = ca.Function("posed", [column], [ca.densify(expressions)])
+        function = self.function
+        steps = [
+            (
+                function.instruction_id(k),
+                function.instruction_input(k),
+                function.instruction_output(k),
+            )
+            for k in range(function.n_instructions())
+        ]
+        self.known = all(op in OPERATIONS or op in _MOVED for op, _, _ in steps)
+        self.constants = {
+            k: function.instruction_constant(k)
+            for k, (op, _, _) in enumerate(steps)
+            if op == ca.OP_CONST
+        }
+        self.steps = [
+            (op, OPERATIONS.get(op), tuple(read), tuple(written)) for op, read, written in steps
+        ]
+
+    def __call__(self, given: Sequence[np.ndarray], count: int) -> np.ndarray:
+        """Return the values of all expressions at n points, (k, n).
+
+        Parameters
+        ----------
+        given
+            The values of each of `symbols`: (n,).
+        count
+            n.
+        """
+        if not self.known:
+            points = np.array(given).reshape(len(given), count)
+            return np.array(self.function(points), dtype=float)
+        found = np.empty((self.count, count))
+        for first in range(0, count, AT_ONCE):
+            points = slice(first, first + AT_ONCE)
+            self._fill(found[:, points], [row[points] for row in given])
+        return found
+
+    def _fill(self, out: np.ndarray, given: Sequence[np.ndarray]) -> None:
+        """Carry out all operations at some points."""
+        held: list[Any] = [0.0] * self.function.sz_w()
+        for k, (op, operation, read, written) in enumerate(self.steps):
+            if operation is not None:
+                held[written[0]] = operation(*[held[place] for place in read])
+            elif op == ca.OP_INPUT:
+                held[written[0]] = given[read[1]]
+            elif op == ca.OP_OUTPUT:
+                out[written[1]] = held[read[0]]
+            else:
+                held[written[0]] = self.constants[k]
+
+
+_MOVED = {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT}
+
+
 def evaluate(
     symbols: Sequence[ca.SX], expressions: ca.SX, given: Sequence[np.ndarray]
 ) -> np.ndarray:
@@ -101,32 +170,6 @@ def evaluate(
     expressions
         A column.
     """
-    function = ca.Function("posed", [ca.vertcat(*symbols)], [ca.densify(expressions)])
-    steps = [
-        (function.instruction_id(k), function.instruction_input(k), function.instruction_output(k))
-        for k in range(function.n_instructions())
-    ]
-    moved = {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT}
-    if any(op not in OPERATIONS and op not in moved for op, _, _ in steps):
-        return np.array(function(np.array(given)), dtype=float)
-    constants = {
-        k: function.instruction_constant(k)
-        for k, (op, _, _) in enumerate(steps)
-        if op == ca.OP_CONST
-    }
-    count = len(given[0])
-    found = np.empty((expressions.numel(), count))
-    held: list[Any] = [0.0] * function.sz_w()
-    for first in range(0, count, AT_ONCE):
-        points = slice(first, first + AT_ONCE)
-        out = found[:, points]
-        for k, (op, read, written) in enumerate(steps):
-            if op == ca.OP_CONST:
-                held[written[0]] = constants[k]
-            elif op == ca.OP_INPUT:
-                held[written[0]] = given[read[1]][points]
-            elif op == ca.OP_OUTPUT:
-                out[written[1]] = held[read[0]]
-            else:
-                held[written[0]] = OPERATIONS[op](*[held[place] for place in read])
-    return found
+    rows = {s.element_hash(): row for s, row in zip(symbols, given, strict=True)}
+    program = Program(expressions)
+    return program([rows[s.element_hash()] for s in program.symbols], len(given[0]))

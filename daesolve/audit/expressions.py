@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
-from daesolve.audit.certificate import NODES, Certificate
-from daesolve.audit.evaluation import evaluate
+from daesolve.audit.certificate import Certificate
+from daesolve.audit.evaluation import Program
 from daesolve.posing.goals import Goal, Implicit
 from daesolve.posing.inputs import Lookup
 from daesolve.posing.symbols import time
 
 SUMS = {ca.OP_ADD, ca.OP_SUB}
+_programs: WeakKeyDictionary[Any, dict[tuple[str, str], Program]] = WeakKeyDictionary()
+"""What was written down once, by the system of which it is."""
 
 
 class UnknownSymbolsError(Exception):
@@ -44,7 +47,8 @@ class Expressions:
         for vector in (system.parameters, system.inputs):
             numbers = {n: certificate.parameters[n] for n in vector if n in certificate.parameters}
             self._know(vector, {n: np.full(certificate.times.shape, v) for n, v in numbers.items()})
-        held = {n: np.repeat(v[:, None], NODES, axis=1) for n, v in certificate.values.items()}
+        nodes = certificate.times.shape[1]
+        held = {n: np.repeat(v[:, None], nodes, axis=1) for n, v in certificate.values.items()}
         self._know(system.discrete, held)
         self._know_reactions()
         self._places = {s.element_hash(): k for k, s in enumerate(self._symbols)}
@@ -107,21 +111,61 @@ class Expressions:
         UnknownSymbolsError
             They contain something of which the certificate has no values.
         """
-        column = ca.vertcat(ca.SX(0, 1), *expressions)
-        written = self.written(column)
-        used = {s.element_hash(): s for s in ca.symvar(written)}
-        unknown = [s.name() for h, s in used.items() if h not in self._places]
-        if unknown:
-            raise UnknownSymbolsError(f"the run does not tell {unknown[0]!r}")
-        places = [self._places[h] for h in used]
-        count = self.certificate.times.size
-        if not places:
-            constant = np.array(ca.DM(written), dtype=float)
-            return np.repeat(constant, count, axis=1).reshape(-1, *self.certificate.times.shape)
-        given = [self._rows[place] for place in places]
+        return self._valued(self._program(expressions))
+
+    def once(self, key: tuple[str, str], write: Callable[[], Iterable[ca.SX]]) -> np.ndarray:
+        """Return the values of expressions that are written down once for all runs of a system.
+
+        Parameters
+        ----------
+        key
+            What they are, and of what.
+        write
+            Returns them.
+
+        Raises
+        ------
+        UnknownSymbolsError
+            They contain something of which the certificate has no values.
+        """
+        known = _programs.setdefault(self.system, {})
+        if key not in known:
+            known[key] = self._program(write())
+        return self._valued(known[key])
+
+    def _program(self, expressions: Iterable[ca.SX]) -> Program:
+        return Program(self.written(ca.vertcat(ca.SX(0, 1), *expressions)))
+
+    def _valued(self, program: Program) -> np.ndarray:
+        times = self.certificate.times
+        hashes = [symbol.element_hash() for symbol in program.symbols]
+        for key, symbol in zip(hashes, program.symbols, strict=True):
+            if key not in self._places:
+                raise UnknownSymbolsError(f"the run does not tell {symbol.name()!r}")
         with np.errstate(all="ignore"):
-            values = evaluate([*used.values()], written, given)
-        return values.reshape(-1, *self.certificate.times.shape)
+            values = program([self._rows[self._places[key]] for key in hashes], times.size)
+        return values.reshape(-1, *times.shape)
+
+    @cached_property
+    def moving(self) -> list[Any]:
+        """What changes along a motion: positions, massless unknowns, velocities."""
+        system = self.system
+        if not hasattr(system, "coordinates"):
+            return [system.states]
+        found = [system.coordinates, system.implicit, system.v]
+        return [one for one in found if len(one.names)]
+
+    @cached_property
+    def largest(self) -> list[float]:
+        """How large the largest entry of each of `moving` is in the run."""
+        found: list[float] = []
+        certificate = self.certificate
+        lasts = float(np.sum(np.abs(certificate.lengths)))
+        for vector in self.moving:
+            largest = max(certificate.scale(n, certificate.columns[n]) for n in vector.names)
+            # What is held still has velocities that are nothing but rounding.
+            found.append(max(largest, max(found, default=0.0) / lasts))
+        return found
 
     def gradient(self, expression: ca.SX) -> ca.SX:
         """Return the slopes by positions, which massless unknowns follow, as a column."""

@@ -75,8 +75,7 @@ def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[F
     constraint = own and (isinstance(goal, Holonomic | Nonholonomic) or goal.at_start)
     if own and not constraint and not hasattr(certificate.system, "coordinates"):
         return [unchecked("goal", goal.name, "a control system approaches it from its start")]
-    residual = along.written(ca.SX(goal.residual))
-    values, sizes, slopes = along([residual, size_of(residual), _steepness(along, residual)])
+    values, sizes, slopes = along_residual(along, ("goal", goal.name), goal.residual)
     if own and goal.from_start:
         first = float(values.ravel()[0])
         values = values - certificate.scales.setdefault(f"the start of {goal.name}", first)
@@ -91,23 +90,25 @@ def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[F
     return [_worst("goal", goal.name, relative, np.abs(values), driven, certificate)]
 
 
-def _steepness(along: Expressions, residual: ca.SX) -> ca.SX:
-    """Return how much a residual changes where all positions, or velocities, do by the largest.
+def along_residual(
+    along: Expressions, key: tuple[str, str], residual: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the values of an expression, the sizes of its terms, and its steepness.
 
-    Where nothing moves, the terms of a residual are rounding of these themselves.
+    That is how much it changes where all positions, or velocities, do by the largest. Where nothing
+    moves, the terms of a residual are rounding of these themselves.
     """
-    system, columns = along.system, along.certificate.columns
-    total, farthest = ca.SX(0), 0.0
-    lasts = float(np.sum(np.abs(along.certificate.lengths)))
-    mechanical = hasattr(system, "coordinates")
-    vectors = [system.coordinates, system.implicit, system.v] if mechanical else [system.states]
-    for vector in vectors:
-        scale = along.certificate.scale
-        largest = max((scale(name, columns[name]) for name in vector.names), default=0.0)
-        # What is held still has velocities that are nothing but rounding.
-        largest, farthest = max(largest, farthest / lasts), max(farthest, largest)
-        total += largest * ca.sum1(ca.fabs(ca.gradient(residual, vector.vector)))
-    return total
+
+    def write() -> list[ca.SX]:
+        written = along.written(ca.SX(residual))
+        slopes = [ca.sum1(ca.fabs(ca.gradient(written, one.vector))) for one in along.moving]
+        return [written, size_of(written), *slopes]
+
+    values, sizes, *slopes = along.once(key, write)
+    steep = np.zeros(values.shape)
+    for size, slope in zip(along.largest, slopes, strict=True):
+        steep += size * slope
+    return values, sizes, steep
 
 
 def _beside(certificate: Certificate, slopes: np.ndarray) -> np.ndarray:
@@ -140,10 +141,8 @@ def _contact(
     goal: Any, certificate: Certificate, along: Expressions, faint: float
 ) -> list[Finding]:
     """Check gap >= 0, N >= 0, N gap = 0, and Coulomb's law; a push that is fainter is rounding."""
-    gap = along.written(ca.SX(goal.residual))
-    values, sizes, slopes, pushes = along(
-        [gap, size_of(gap), _steepness(along, gap), goal.reaction]
-    )
+    values, sizes, slopes = along_residual(along, ("goal", goal.name), goal.residual)
+    pushes = along.once(("push", goal.name), lambda: [goal.reaction])[0]
     size = sizes + TOUCHING * certificate.scale(f"the gap of {goal.name}", sizes) + 1e-300
     size += _beside(certificate, slopes) / TOUCHING
     largest = max(certificate.scale(f"the push of {goal.name}", pushes), faint) + 1e-300
@@ -166,12 +165,13 @@ def _friction(
     goal: Any, certificate: Certificate, along: Expressions, largest: float
 ) -> list[Finding]:
     pairs = friction_of(goal)
-    slips = along(along.written(ca.SX(slip.residual)) for slip, _ in pairs)
-    forces = np.nan_to_num(along(force for _, force in pairs))
-    limit = np.nan_to_num(along([goal.reaction * goal.static]))[0] + _lent(goal, along)
+    found = [along_residual(along, ("slip", slip.name), slip.residual) for slip, _ in pairs]
+    slips, steep = (np.array([of[k] for of in found]) for k in (0, 2))
+    forces = np.nan_to_num(along.once(("friction", goal.name), lambda: [f for _, f in pairs]))
+    loads = along.once(("limit", goal.name), lambda: [goal.reaction * goal.static])
+    limit = np.nan_to_num(loads)[0] + _lent(goal, along)
     force, power = np.sqrt(np.sum(forces**2, axis=0)), np.sum(forces * slips, axis=0)
     speed = np.sqrt(np.sum(slips**2, axis=0))
-    steep = along([_steepness(along, ca.SX(slip.residual)) for slip, _ in pairs])
     rounding = ROUNDING / TOUCHING * float(np.nanmax(steep, initial=0.0))
     fastest = max(certificate.scale(f"the slip of {goal.name}", speed), rounding) + 1e-300
     parts = {
@@ -196,15 +196,22 @@ def _usual_force(certificate: Certificate, along: Expressions) -> float:
 
 def _largest_force(certificate: Certificate, along: Expressions) -> float:
     system = certificate.system
-    potential = along.written(ca.SX(system.potential))
-    forces = ca.vertsplit(ca.vertcat(applied_force(along), along.gradient(potential)))
-    acting = np.abs(np.nan_to_num(along(map(ca.fabs, forces))))
+
+    def acting() -> list[ca.SX]:
+        potential = along.written(ca.SX(system.potential))
+        return ca.vertsplit(ca.vertcat(applied_force(along), along.gradient(potential)))
+
+    def momenta() -> list[ca.SX]:
+        kinetic = along.written(ca.SX(system.kinetic))
+        return ca.vertsplit(ca.gradient(kinetic, system.v.vector))
+
+    forces = np.abs(np.nan_to_num(along.once(("forces", ""), acting)))
+    largest = float(np.max(forces, initial=0.0))
     if system.kinetic is None:
-        return float(np.max(acting, initial=0.0))
-    momentum = ca.gradient(along.written(ca.SX(system.kinetic)), system.v.vector)
+        return largest
     lasts = float(np.sum(np.abs(certificate.lengths))) + 1e-300
-    stopping = np.abs(along(ca.vertsplit(momentum))) / lasts
-    return max(float(np.max(acting, initial=0.0)), float(np.nanmax(stopping, initial=0.0)))
+    stopping = np.abs(along.once(("momenta", ""), momenta)) / lasts
+    return max(largest, float(np.nanmax(stopping, initial=0.0)))
 
 
 def _lent(goal: Any, along: Expressions) -> np.ndarray:
@@ -216,7 +223,8 @@ def _lent(goal: Any, along: Expressions) -> np.ndarray:
     for other in certificate.system.goals:
         shares = certificate.values.get(f"stuck_{goal.name}_{other.name}")
         if shares is not None:
-            total += shares[:, None] * np.nan_to_num(along([other.reaction * other.static]))[0]
+            loads = along.once(("limit", other.name), lambda of=other: [of.reaction * of.static])
+            total += shares[:, None] * np.nan_to_num(loads)[0]
     return total
 
 

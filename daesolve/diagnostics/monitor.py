@@ -15,6 +15,7 @@ from daesolve.algebra.blocks import evaluate_block
 from daesolve.diagnostics.degeneracy import Dependence, RankWatch, restored_dependence
 from daesolve.diagnostics.first_steps import FirstSteps
 from daesolve.diagnostics.following import FollowingWatch
+from daesolve.diagnostics.kept_steps import KeptSteps
 from daesolve.diagnostics.losses import (
     FIRM,
     LIGHT,
@@ -110,7 +111,7 @@ class Monitor:
         self._tail: Grip | None = None
         self._pending: list[PendingSteps] = []
         self._notes: dict[str, str] = {}
-        self.first_steps = FirstSteps()
+        self.first_steps, self.kept_steps = FirstSteps(), KeptSteps()
 
     def start(self, state: np.ndarray) -> None:
         """Take in the start of the run."""
@@ -172,6 +173,7 @@ class Monitor:
             return
         self.first_steps.take(block)
         table = self.values if modes is None else np.array([values[int(mode)] for mode in modes])
+        self.kept_steps.take(block, table)
         with np.errstate(all="ignore"):
             outputs = self._peak_watch.outputs(block, table)
             sizes, influences = evaluate_block(
@@ -435,6 +437,7 @@ class Monitor:
             "following": self._following.saved(),
             "peaks": self._peaks.saved(),
             "unsettled": [steps.saved() for steps in self._pending],
+            "kept_steps": self.kept_steps.saved(),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -461,6 +464,7 @@ class Monitor:
         self._following.restore(saved["following"])
         self._peaks = restored_peaks(saved["peaks"])
         self._pending = [restored_pending_steps(steps, self._sizes) for steps in saved["unsettled"]]
+        self.kept_steps.restore(saved.get("kept_steps"))
 
     def weakest(self) -> tuple[str, ...]:
         """Name the goals whose grip fell furthest, weakest first."""

@@ -32,6 +32,7 @@ from daesolve.integration.endings import (
 )
 from daesolve.integration.event_handling import at_start, through
 from daesolve.integration.forgetting import forget
+from daesolve.integration.kept_places import glanced_at
 from daesolve.integration.late_guards import first_zero, solve_through
 from daesolve.integration.looks import among, looks, see_reset
 from daesolve.integration.opening import opening
@@ -394,9 +395,11 @@ class _Run:
         return verdict
 
     def _finite(self, here: Boundary) -> tuple[Boundary, Verdict | None]:
-        """End at the last sample at which reactions and outputs are numbers."""
+        """End at the last sample at which reactions and outputs are numbers; glance at the rest."""
         found = self.state.assembly.not_finite()
-        return (here, None) if found is None else ended_at_sample(self.state, *found)
+        if found is None:
+            return here, glanced_at(self.state)
+        return ended_at_sample(self.state, *found)
 
     def _sample_end(self, here: Boundary) -> None:
         """Let the samples end with the end of the run, but keep a user's list that is whole."""
