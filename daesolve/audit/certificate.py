@@ -58,7 +58,7 @@ class Certificate:
     columns
         (n, NODES) of each state, reaction and output by name.
     values
-        (n,) of each discrete value by name.
+        (n,) of each discrete value by name, and of inputs that steps from outside may change.
     events
         Those of the run.
     accuracy

@@ -159,7 +159,8 @@ def _missed(run: Instants, along: Expressions, event: Event) -> tuple[float, flo
 
 
 def _changing(run: Instants, guard: ca.SX) -> np.ndarray:
-    """Return the rows of the discrete values on which a guard depends, (k, n)."""
+    """Return the rows of the values on which a guard depends, (k, n)."""
     used = {symbol.element_hash() for symbol in ca.symvar(guard)}
-    names = [n for n in run.values if run.system.discrete[n].element_hash() in used]
+    known = {n: vector[n] for vector in (run.system.discrete, run.system.inputs) for n in vector}
+    names = [n for n in run.values if n in known and known[n].element_hash() in used]
     return np.array([run.values[name] for name in names]).reshape(len(names), len(run.starts))

@@ -115,16 +115,21 @@ def _near(times: np.ndarray) -> np.ndarray:
 def _values_before(
     certificate: Certificate, rounds: Sequence[Round], places: np.ndarray
 ) -> list[Mapping[str, float] | None]:
-    """Return the discrete values before each round; None where they are not known."""
-    names = certificate.system.discrete.names
+    """Return the values in force before each round; None where they are not known."""
+    names, held = certificate.system.discrete.names, certificate.values
+    others = [name for name in held if name not in names]
+    last = len(certificate.starts) - 1
     found: list[Mapping[str, float] | None] = []
-    for number, (one, place) in enumerate(zip(rounds, places, strict=True)):
-        if number and abs(rounds[number - 1].time - one.time) <= _near(np.array(one.time)):
-            found.append({name: rounds[number - 1].after.get(name, 0.0) for name in names})
-        elif place >= 0:
-            found.append({name: float(certificate.values[name][place]) for name in names})
-        else:
+    for number, (one, place) in enumerate(zip(rounds, places.tolist(), strict=True)):
+        # Where an input steps, an event may have come before or after that.
+        steps = place < last and any(held[name][place] != held[name][place + 1] for name in others)
+        if place < 0 or steps:
             found.append(None)
+            continue
+        known = {name: float(row[place]) for name, row in held.items()}
+        if number and abs(rounds[number - 1].time - one.time) <= _near(np.array(one.time)):
+            known |= {name: rounds[number - 1].after.get(name, 0.0) for name in names}
+        found.append(known)
     return found
 
 
@@ -342,7 +347,7 @@ def _at(
     states = names_of_states(certificate.system)
     named = [one.after if after else one.before for one in rounds]
     columns = {name: np.array([row[name] for row in named]) for name in states} | dict(more)
-    held = {name: np.array([v[name] for v in values]) for name in certificate.system.discrete.names}
+    held = {name: np.array([v[name] for v in values]) for name in certificate.values}
     return replace(
         certificate,
         starts=np.array([one.time for one in rounds]),

@@ -464,6 +464,7 @@ class Monitor:
         self._following.restore(saved["following"])
         self._peaks = restored_peaks(saved["peaks"])
         self._pending = [restored_pending_steps(steps, self._sizes) for steps in saved["unsettled"]]
+        self.first_steps, self.kept_steps = FirstSteps(), KeptSteps()
         self.kept_steps.restore(saved.get("kept_steps"))
 
     def weakest(self) -> tuple[str, ...]:

@@ -84,6 +84,12 @@ def _divided(times: np.ndarray) -> np.ndarray:
     return np.asarray(np.interp(places, ends, times))
 
 
+def held_in(prepared: Prepared) -> list[str]:
+    """Return the names of discrete values, and of inputs that steps from outside may change."""
+    inputs = [name for name in prepared.system.inputs.names if name in prepared.problem.values]
+    return [*prepared.dynamics.discrete, *inputs]
+
+
 @dataclass(frozen=True, eq=False)
 class Auditor:
     """Audits a run.
@@ -240,7 +246,7 @@ class _Passage:
             starts=self.starts[steps],
             lengths=self.lengths[steps],
             columns=columns,
-            values={name: table[:, places[name]] for name in prepared.dynamics.discrete},
+            values={name: table[:, places[name]] for name in held_in(prepared)},
             events=self.run.events,
             accuracy=prepared.solver.step_tolerance,
             given=self.given if steps.start == 0 else {},

@@ -7,6 +7,7 @@ import numpy as np
 from daesolve.algebra.blocks import evaluate_block
 from daesolve.audit import Instants, glance
 from daesolve.diagnostics.kept_steps import MOST_STEPS
+from daesolve.integration.certifying import held_in
 from daesolve.integration.refuting import take_down_refuted
 from daesolve.integration.run_state import RunState
 from daesolve.trajectory.results import EventRecord, Outcome
@@ -89,7 +90,7 @@ def _instants(run: RunState, places: Places) -> Instants:
         starts=times,
         lengths=np.full(len(times), (times[-1] - times[0]) / len(times)),
         columns=columns,
-        values={name: values[:, index[name]] for name in prepared.dynamics.discrete},
+        values={name: values[:, index[name]] for name in held_in(prepared)},
         events=[EventRecord(e.time, e.name, {}, None, e.fired) for e in run.record.events],
         accuracy=prepared.solver.step_tolerance or UNCONTROLLED,
         driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),

@@ -72,7 +72,7 @@ def restarted(
     return replace(
         prepared,
         # The motion comes here from nowhere: it has not passed the guards that are past zero.
-        request=replace(prepared.request, begun=None),
+        request=replace(prepared.request, begun=None, initial=dict(initial)),
         start=begin.start,
         start_time=time,
         values=np.asarray(numbers, dtype=float),

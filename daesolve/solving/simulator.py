@@ -7,7 +7,8 @@ as a run, and ends at the requested time.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self, Unpack
 
@@ -20,9 +21,11 @@ from daesolve.errors import (
     UnsupportedError,
     is_number,
 )
+from daesolve.integration.certifying import Auditor, Stage
 from daesolve.integration.effort import Effort
 from daesolve.integration.event_handling import at_start, with_values
-from daesolve.integration.points import last_before, point_after
+from daesolve.integration.kept_places import glanced_at
+from daesolve.integration.points import PassedError, last_before, point_after
 from daesolve.integration.record import Boundary
 from daesolve.integration.run_options import (
     Initial,
@@ -32,6 +35,7 @@ from daesolve.integration.run_options import (
     requested_of,
 )
 from daesolve.integration.run_state import RunState, fresh_state
+from daesolve.integration.sampling import Schedule
 from daesolve.integration.simple_resets import SimpleResets
 from daesolve.integration.simulation import to_boundary
 from daesolve.preparation.lately import prepare_once
@@ -139,6 +143,10 @@ class Simulator:
         self._rest = 0.0
         self._started = False
         self._verdict: tuple[Outcome, str] | None = None
+        self._objection: tuple[Outcome, str] | None = None
+        self._origin: Snapshot | None = None
+        self._unset = self._inputs.unset
+        self._steps: list[tuple[float, Mapping[str, float]]] = []
         self._keep()
 
     # -- where it is ---------------------------------------------------------------------------
@@ -222,6 +230,8 @@ class Simulator:
         p = run.values(here)
         given = self._inputs.given(p, inputs) if inputs or self._inputs.unset else p
         run.effort = Effort(None, run.prepared.mean_step)
+        if self._record:
+            self._steps.append((dt, inputs))
         verdict = None
         if given is not p:
             here, verdict = self._jumped(here, given)
@@ -353,6 +363,7 @@ class Simulator:
         self._inputs.unset = frozenset(own["unset"])
         ended = own["verdict"]
         self._verdict = None if ended is None else (Outcome(ended[0]), str(ended[1]))
+        self._origin, self._unset = snapshot, self._inputs.unset
         self._keep()
         return self.values
 
@@ -386,8 +397,11 @@ class Simulator:
         until = replace(self._prepared, until=here.time)
         outcome, message = self._verdict or (Outcome.COMPLETED, "")
         untrusted = run.monitor.untrusted_sentence()
+        self._objection = self._objection or glanced_at(run)
         if outcome.good and untrusted:
             outcome, message = Outcome.FAILED, f"the numbers are {untrusted}"
+        elif outcome.good and self._objection is not None:
+            outcome, message = self._objection
         run.record.boundaries.append(here)
         assembly = replace(run.assembly, prepared=until)
         lost = run.monitor.over
@@ -397,7 +411,35 @@ class Simulator:
         def point(moment: float) -> TrajectoryPoint:
             return _point(run, self._prepared.start_time, last, moment)
 
-        return remembered(replace(made, _evaluate=point))
+        auditor = self._auditor(until)
+        return remembered(replace(made, _evaluate=point, auditor=auditor))
+
+    def _auditor(self, prepared: Prepared) -> Auditor:
+        """Return what audits the motion so far: it is stepped once more, with the same inputs."""
+        first, origin, steps = self._prepared, self._origin, tuple(self._steps)
+        begun = [] if origin is None else [np.array([origin.time])]
+        ends = [*begun, *self._run.monitor.first_steps.ends]
+        stage = Stage(None if origin is None else origin.saved, self.time, ends)
+        inputs = HeldInputs.like(self._inputs)
+        inputs.unset = self._unset
+
+        def again(
+            stage: Stage, at: Sequence[float] | np.ndarray, look: Callable[[RunState], None]
+        ) -> RunState:
+            other = object.__new__(type(self))
+            other._first, other._record, other._inputs = first, True, HeldInputs.like(inputs)
+            other._begin(first)
+            if origin is not None:
+                other.load(origin)
+            other._run.schedule = Schedule(at, first.start_time, stage.until)
+            with suppress(PassedError):
+                for dt, given in steps:
+                    with suppress(StepFailedError):
+                        other.step(dt, **given)
+                    look(other._run)
+            return other._run
+
+        return Auditor(prepared, lambda: [stage], again)
 
 
 def _point(run: RunState, first: float, last: float, moment: float) -> TrajectoryPoint:
