@@ -81,6 +81,8 @@ def mark_rows(items: Sequence[pytest.Item], *, whole: bool) -> None:
 def _move(item: pytest.Item, tier: str) -> None:
     """Put a row into a tier, whatever the tier of its test is."""
     item.own_markers = [mark for mark in item.own_markers if mark.name not in TIERS]
+    if any(item.get_closest_marker(other) for other in TIERS):
+        raise pytest.UsageError(f"mark {item.nodeid} itself, not its file: its rows differ in tier")
     item.add_marker(tier)
 
 

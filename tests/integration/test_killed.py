@@ -14,8 +14,6 @@ import daesolve as ds
 from daesolve.storage import Stored
 from daesolve.trajectory.results import Outcome
 
-pytestmark = pytest.mark.slow
-
 UNTIL = 6000.0
 PARTS = 25
 RUN = f"""
@@ -82,6 +80,7 @@ def begun(directory, process):
 
 @pytest.mark.long_beyond(3)
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.slow
 def test_a_run_that_is_killed_at_any_instant_goes_on(tmp_path, whole, seed):
     process = started(tmp_path)
     begun(tmp_path, process)
@@ -93,12 +92,14 @@ def test_a_run_that_is_killed_at_any_instant_goes_on(tmp_path, whole, seed):
 
 @pytest.mark.long_beyond(3)
 @pytest.mark.parametrize("call", random.Random(7).sample(range(13, 8 * PARTS), 8))
+@pytest.mark.slow
 def test_a_run_that_is_killed_while_it_writes_goes_on(tmp_path, whole, call):
     """Each part makes three or more calls of fsync and replace; the first dozen begin the run."""
     assert started(tmp_path, call=call).wait() == -signal.SIGKILL
     same(tmp_path, whole)
 
 
+@pytest.mark.slow
 def test_going_on_after_nine_tenths_takes_the_last_tenth(tmp_path, whole):
     assert started(tmp_path / "run", time=0.9 * UNTIL).wait() == -signal.SIGKILL
     stored = Stored(tmp_path / "run")
@@ -121,6 +122,7 @@ def command(*words):
 
 @pytest.mark.long_beyond(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
 def test_a_command_that_is_interrupted_says_how_to_go_on(tmp_path, whole, number):
     directory = tmp_path / "run"
     process = command(*COMMAND, "--out", directory)
@@ -151,6 +153,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", place], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_a_command_and_loses_nothing(small_disk, whole):
     directory = small_disk / "run"
     process = command(*COMMAND, "--out", directory)
