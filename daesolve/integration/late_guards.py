@@ -1,15 +1,21 @@
-"""Finds where a guard passed that no solver found, by integrating again to ever closer times."""
+"""Finds where a guard passed that no solver found, by its values along the motion."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from daesolve.formulations import OdeProblem
 from daesolve.integration.run_state import RunState, unobserved
 from daesolve.modes.transitions import Transitions
 from daesolve.solvers import Observer, SegmentEnd, State, Status
 
+PARTS = 16
+"""At the ends of so many parts of a stretch guards are evaluated."""
+EVEN = np.arange(1, PARTS) / PARTS
 HALVINGS = 40
 """How often a segment is halved to find whether a guard that starts at zero was inside
 afterwards."""
@@ -33,47 +39,49 @@ def first_zero(
     end: SegmentEnd,
     late: Sequence[int],
 ) -> tuple[int, float]:
-    """Return which of some guards passed first, and when, by integrating again."""
+    """Return which of some guards passed first, and when.
 
-    def look(moment: float) -> tuple[State, np.ndarray]:
-        reached = solve_through(run, low, moment, np.empty(0), unobserved)
-        place = reached.time, reached.state, start.p
-        outside = transitions.book.outside(*place)[late]
-        if np.all(outside < 0.0):
-            transitions.book.measure(*place)  # The motion comes there: so large are its guards.
-        return State(*place), outside
-
-    # Guards that are at zero at the start may have been inside since then, or not at all.
-    span = end.time - start.time
-    low, high, below = start, end.time, -np.inf
-    outside = transitions.book.outside(end.time, end.state, start.p)[late]
-    for part in 0.5 ** np.arange(1, HALVINGS):
-        reached, found = look(start.time + part * span)
-        if np.all(found < 0.0):
-            low, below = reached, float(np.max(found))
-            break
-        high, outside = reached.time, found
-    if low is start:
-        return late[int(np.argmax(outside))], start.time
-    above, halves = float(np.max(outside)), False
-    while (middle := _between(low.time, high, below, above, halves=halves)) not in (low.time, high):
-        before = abs(high - low.time)
-        reached, found = look(middle)
-        # The end that stays counts less and less, so that both come near to the zero.
-        if np.all(found < 0.0) and reached.time == middle:
-            low, below, above = reached, float(np.max(found)), above / 2.0
-        else:
-            high, outside = reached.time, found
-            above, below = float(np.max(found)), below / 2.0
-        halves = abs(high - low.time) > before / 2.0 and not halves
-    return late[int(np.argmax(outside))], high
+    The stretch in which it is becomes `PARTS` times shorter each time that it is integrated, so
+    that all of this costs little more than the segment did.
+    """
+    book, begun = transitions.book, False
+    # Guards that are at zero at the start may have been inside since then, or not at all; there,
+    # rounding has any sign.
+    parts = np.union1d(0.5 ** np.arange(1, HALVINGS), EVEN)
+    low, high, least = start, end.time, book.tolerances[late]
+    outside = book.outside(end.time, end.state, start.p)[late]
+    while True:
+        times = low.time + (high - low.time) * parts
+        times = times[(np.diff(times, prepend=low.time) != 0.0) & (times != high)]
+        states = _states(run, low, high, times)
+        places = zip(times.tolist(), states, strict=False)
+        found = [book.outside(time, state, start.p)[late] for time, state in places]
+        inside = [k for k, guards in enumerate(found) if np.all(guards < -least)]
+        if not begun and not inside:
+            return late[int(np.argmax(outside))], start.time
+        first = 0 if begun else inside[0]
+        past = [k for k in range(first, len(found)) if np.any(found[k] > least)]
+        known = past[0] if past else len(found)
+        if past:
+            high, outside = float(times[known]), found[known]
+        if known:
+            low = State(float(times[known - 1]), states[known - 1], start.p)
+            book.measure(low.time, low.x, low.p)  # The motion comes there: so large are its guards.
+        if not found:
+            return late[int(np.argmax(outside))], high
+        begun, parts, least = True, EVEN, np.zeros(len(late))
 
 
-def _between(low: float, high: float, below: float, above: float, *, halves: bool) -> float:
-    """Return a time between two: where a straight line is zero, or halfway if that is none."""
-    middle = 0.5 * (low + high)
-    if halves or not below < 0.0 < above or not np.isfinite(above - below):
-        return middle
-    part = below / (below - above)
-    straight = low + part * (high - low)
-    return middle if straight in (low, high) else straight
+def _states(run: RunState, start: State, until: float, times: np.ndarray) -> np.ndarray:
+    """Return the states at times of a stretch, (k, size), whatever its guards are there."""
+    if not len(times):
+        return np.empty((0, len(start.x)))
+    problem, prepared = run.prepared.problem, run.prepared
+    silent = _silent.setdefault(problem, replace(problem, events=()))
+    end = prepared.scaling.segment(prepared.solver, silent, start, until, times, unobserved)
+    run.record.rhs_evaluations += end.rhs_evaluations
+    return end.samples
+
+
+_silent: WeakKeyDictionary[OdeProblem, OdeProblem] = WeakKeyDictionary()
+"""The same motions without events, by problem."""

@@ -220,8 +220,9 @@ def _up_to_guards(
         else:
             at = at[run.sign * (at - moment) <= 0.0]
             end = solve_through(run, start, moment, at, blocks.append)
-        hit = EventHit(guard, end.time, end.state)
-        end = replace(end, status=Status.STOPPED, hits=(*end.hits, hit))
+        if end.time == moment:
+            hit = EventHit(guard, end.time, end.state)
+            end = replace(end, status=Status.STOPPED, hits=(*end.hits, hit))
     run.watch_later(blocks, here.mode)
     return end
 

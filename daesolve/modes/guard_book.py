@@ -246,10 +246,10 @@ class GuardBook:
     def _first_rates(
         self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray, rates: np.ndarray
     ) -> np.ndarray:
-        """Return the rates of guards, a moment later where the way of one that rests is asked."""
+        """Return the rates of guards, a moment later where one at zero or past it has none."""
         if self._later is None or np.count_nonzero(rates) == len(rates):
             return rates
-        still = self.carried.judged & self.armed & (self.traits.ways * values > 0.0)
+        still = self.carried.judged & self.armed & (self.traits.ways * values >= -self.tolerances)
         if self._borders is not None:
             still |= self._borders.known & (values == 0.0)
         still &= rates == 0.0

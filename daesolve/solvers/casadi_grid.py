@@ -288,10 +288,11 @@ class _OnGrid(Block):
             if start == end:  # a segment of a few roundings of time is shorter than its grid
                 found[inside] = self.states[step]
                 continue
-            parts = LOOKS * (moments[inside] - start) / (end - start)
+            count = max(LOOKS, int(np.sum(inside)) + 1)
+            parts = count * (moments[inside] - start) / (end - start)
             places = np.rint(parts).astype(int)
-            if np.all(places > 0) and np.allclose(parts, places, rtol=0.0, atol=EVEN):
-                found[inside] = self._from(step, float(end), LOOKS)[places - 1]
+            if np.all(places > 0) and np.allclose(parts, places, rtol=0.0, atol=EVEN * count):
+                found[inside] = self._from(step, float(end), count)[places - 1]
             else:
                 found[inside] = [self._advance(step, time) for time in moments[inside].tolist()]
         return found

@@ -237,19 +237,15 @@ def _looked_into(
         states = steps.dense(times)
         return states, evaluate_block(problem.guards, times, states, p)[0]
 
-    parts, rounding = LOOKS, np.zeros(0)
+    parts, rounding = LOOKS, ROUNDING * sizes_of_terms(problem, start, steps.states[step], p)
     while True:
         looks = np.linspace(start, end, parts + 1)
         inner, values = look(looks[1:-1])
         states = np.vstack([steps.states[step], inner, steps.states[step + 1]])
         values = np.vstack([ends[step], values, ends[step + 1]])
         values[:, still] = NOWHERE
-        noise = _noise(problem, values)
-        rough = any(np.any(table) for table in unresolved(values, noise))
-        if rough:
-            if not rounding.size:
-                rounding = ROUNDING * sizes_of_terms(problem, start, steps.states[step], p)
-            rough = any(np.any(table) for table in unresolved(values, noise + rounding))
+        limits = _noise(problem, values) + rounding
+        rough = any(np.any(table) for table in unresolved(values, limits))
         if parts >= MOST_LOOKS or not rough:
             break
         parts *= 2
@@ -261,7 +257,6 @@ def _looked_into(
         table = _in_order(looks, states, values, (extra, *look(extra)))
         looks, states, values = table
         values[:, still] = NOWHERE
-    limits = noise + (rounding if rounding.size else 0.0)
     return _with_hidden(problem, p, steps, step, (looks, states, values), (still, limits))
 
 

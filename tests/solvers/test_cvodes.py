@@ -109,3 +109,24 @@ def test_a_failure_writes_nothing_to_the_streams(capfd):
     assert run.outcome is ds.Outcome.FAILED
     assert "cvodes: " in run.message
     assert capfd.readouterr() == ("", "")
+
+
+def test_many_even_looks_into_a_step_cost_one_integration(monkeypatch):
+    """A force that a power of 3/2 bends at the floor needs thousands of looks beside it."""
+    counts: list[int] = []
+    run_engine = casadi_grid.run
+
+    def counted(*args):
+        counts.append(1)
+        return run_engine(*args)
+
+    monkeypatch.setattr("daesolve.solvers.cvodes.run", counted)
+    q = ds.coordinates(y="m")
+    push = 4000.0 * ca.fmax(-q.y, 0.0) ** 1.5 * (1.0 - 0.3 * q.dot.y)
+    system = ds.MechanicalSystem(
+        q, kinetic=q.dot.y**2 / 2, potential=9.81 * q.y, force={"y": ca.fmax(push, 0.0)}
+    )
+    run = ds.solve(system, 5.0, {"y": 1.0}, solver=ds.Cvodes(), at=[5.0])
+    reference = ds.solve(system, 5.0, {"y": 1.0}, at=[5.0])
+    assert run["y"] == pytest.approx(reference["y"], abs=1e-7)
+    assert len(counts) < 5000

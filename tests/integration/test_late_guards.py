@@ -1,0 +1,80 @@
+"""Passages that no solver found: where they were, and what the search for them costs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.integration import late_guards
+from daesolve.integration.run_state import fresh_state
+from daesolve.solvers import State
+
+from ..systems import prepared_run
+
+SOLVERS = [ds.Taylor(), ds.Dop853(), ds.Cvodes(), ds.Lsoda(), ds.RadauIIA()]
+each_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
+D = ds.discrete(count=0.0)
+COUNTS = ds.Reset({"count": D.count + 1.0})
+
+
+def swing(guard, direction=ds.RISING):
+    """An oscillator with one event."""
+    q = ds.coordinates(x="m")
+    return ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        potential=q.x**2 / 2,
+        discrete=D,
+        events=[ds.Event("passes", guard(q.x, q.dot.x), direction, COUNTS)],
+    )
+
+
+@each_solver
+def test_the_first_of_several_passages_is_found_for_little_more_than_the_segment(
+    solver, monkeypatch
+):
+    """x = cos t falls through zero at pi / 2 and at 5 pi / 2."""
+    prepared = prepared_run(swing(lambda x, v: -x), 8.0, {"x": 1.0, "x_dot": 0.0}, solver=solver)
+    run = fresh_state(prepared, None)
+    assert run.transitions is not None
+    start = State(0.0, prepared.initial, prepared.values)
+    run.transitions.measure(start.time, start.x, start.p)
+    state = start.x.copy()
+    state[:2] = np.cos(8.0), -np.sin(8.0)
+    end = replace(prepared.integrated(start, 1.0, np.empty(0), lambda block: None), time=8.0)
+    spans: list[float] = []
+    states = late_guards._states
+
+    def counted(run, begin, until, times):
+        spans.append(until - begin.time)
+        return states(run, begin, until, times)
+
+    monkeypatch.setattr(late_guards, "_states", counted)
+    guard, moment = late_guards.first_zero(
+        run, run.transitions, start, replace(end, state=state), [0]
+    )
+    assert guard == 0
+    assert moment == pytest.approx(np.pi / 2, abs=2e-8)
+    assert sum(spans) <= 8.0 * late_guards.PARTS / (late_guards.PARTS - 1)
+    # 8 s are 2^53 roundings of this time, of which each integration leaves a sixteenth.
+    assert len(spans) <= 15
+
+
+@each_solver
+@pytest.mark.parametrize(
+    ("guard", "start", "begins"),
+    [
+        (lambda x, v: 1.0 - x, (1.0, 0.0), True),
+        (lambda x, v: x - 1.0, (1.0, 0.0), False),
+        (lambda x, v: x**3, (0.0, 1.0), True),
+        (lambda x, v: -(x**3), (0.0, 1.0), False),
+        (lambda x, v: x**2 * v, (0.0, 1.0), True),
+    ],
+)
+def test_a_guard_at_zero_without_a_rate_goes_the_way_of_its_first_derivative(
+    guard, start, begins, solver
+):
+    run = ds.solve(swing(guard), 1.0, dict(zip(("x", "x_dot"), start, strict=True)), solver=solver)
+    assert [event.time for event in run.events] == [0.0] * begins
+    assert run.audit().holds
