@@ -29,6 +29,8 @@ SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 one before."""
 FIRST = 1e-3
 """The first step over the longest, before its error is known."""
+SHORTEST = 10.0
+"""The shortest step over the rounding of its time."""
 LEAST = 1e-300
 """A sum of squares that is not an error at all."""
 
@@ -105,7 +107,7 @@ class _CappedStepper(Stepper):
         if not np.all(np.isfinite(rate)):
             raise StepError(NO_RATE)
         longest = min(abs(until - time), self.solver.longest_step)
-        size, sign = first * longest, 1.0 if until >= time else -1.0
+        size, sign, jumped = first * longest, 1.0 if until >= time else -1.0, False
         tolerances = np.array([self.solver.rtol, self.solver.atol])
         while time != until:
             size = min(size, self.solver.longest_step)
@@ -114,14 +116,20 @@ class _CappedStepper(Stepper):
             found, slope, error = self.step(time, end - time, x, rate, self.p, tolerances)
             self.taken += 1
             factor = _factor(float(error[0]))
-            if factor < SAFETY or not math.isfinite(float(error[0])):
+            least = max(SHORTEST * math.ulp(abs(time)), 1e-300)
+            passes = factor >= SAFETY and math.isfinite(float(error[0]))
+            if not passes and size > least:
                 # The step is repeated, shorter.
-                size = abs(end - time) * min(factor, SAFETY)
-                if size < 10.0 * math.ulp(abs(time)) or size < 1e-300:
-                    finite = math.isfinite(float(np.sum(found)))
-                    raise StepError(STALLED if finite else NOT_FINITE)
+                size = max(abs(end - time) * min(factor, SAFETY), least)
                 continue
-            size = max(size, abs(end - time)) * factor if not last else size
+            if not passes:
+                # The rates may jump here, at a time that is not known any better; once, not again.
+                finite = math.isfinite(float(np.sum(found)))
+                if jumped or not finite:
+                    raise StepError(STALLED if finite else NOT_FINITE)
+            elif not last:
+                size = max(size, abs(end - time)) * factor
+            jumped = not passes
             time, x, rate = end, found, slope
             if self.project is not None:
                 x = self.project(time, x)

@@ -157,3 +157,23 @@ def test_where_series_end_another_method_verifies():
     assert run.verification is not None
     assert "dop853" in run.verification.against
     assert 0.0 < max(run.verification.difference.values()) < 1e-10
+
+
+@pytest.mark.parametrize("begin", [1e6, -1e8])
+@pytest.mark.parametrize(
+    "force",
+    [
+        lambda t, x, v: ca.if_else(t > 1.0, 1.0, 0.0),
+        lambda t, x, v: ca.floor(t),
+        lambda t, x, v: -0.1 * ca.sign(v),
+    ],
+    ids=["step", "staircase", "dry"],
+)
+def test_a_jump_late_in_time_is_verified_to_the_rounding_of_times(force, begin):
+    """Each of five jumps of size one is known to ten roundings of time, a step of the verifier."""
+    q = ds.coordinates(x="m")
+    push = {"x": force(ds.time - begin, q.x, q.dot.x)}
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, force=push)
+    run = ds.solve(system, begin + 5.0, {"x": 1.0}, start_time=begin, verify=True, at=[begin + 5.0])
+    assert run.verification is not None
+    assert max(run.verification.difference.values()) <= 50.0 * np.spacing(abs(begin))
