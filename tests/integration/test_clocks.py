@@ -25,10 +25,10 @@ def clock(period):
     return lambda t, x: ca.sin(TURN * t / period)
 
 
-SOLVERS = ["taylor", "dop853", pytest.param("cvodes", marks=pytest.mark.slow)]
+SOLVERS = ["taylor", "dop853", "radau", pytest.param("cvodes", marks=pytest.mark.slow)]
 
 
-@pytest.mark.slow_rows("whole ratios-dop853")
+@pytest.mark.slow_rows("whole ratios-dop853", "same-radau")
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(
     ("periods", "until", "ticks"),
@@ -62,3 +62,30 @@ def test_each_guard_of_a_list_counts_whenever_it_passes(solver):
     run = ds.solve(system, 5.1, {"x": 0.0}, start_time=-0.1, solver=solver)
     assert run.end_values["passed"] == 6 + 11 + 6
     assert len(run.events) == 11
+
+
+@pytest.mark.parametrize("solver", ["dop853", "radau"])
+def test_a_clock_a_reset_and_a_sample_of_a_law_at_one_instant_are_as_with_other_solvers(solver):
+    q, count, u = ds.coordinates(x="m"), ds.discrete(n=0.0), ds.inputs(push=(0.0, "N"))
+    events = [
+        ds.Event("rings", ca.sin(TURN * ds.time), ds.EITHER, ds.Reset({"n": count.n + 1})),
+        ds.Event("halves", ca.sin(TURN * ds.time), ds.RISING, ds.Reset({"x_dot": q.dot.x / 2})),
+    ]
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        potential=q.x**2 / 2,
+        force={"x": u.push},
+        inputs=u,
+        discrete=count,
+        events=events,
+    )
+    law = ds.sampled("law", 0.25, law=-q.x - 0.5 * q.dot.x)
+    runs = [
+        ds.solve(system, 2.9, {"x": 1.0}, inputs={"push": law}, solver=by, at=[2.9])
+        for by in ("taylor", solver)
+    ]
+    exact, run = runs
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert run.end_values["n"] == exact.end_values["n"] == 5.0
+    assert run["x"] == pytest.approx(exact["x"], abs=1e-9)
