@@ -302,25 +302,35 @@ def _newton(certificate: Certificate, along: Expressions, force: ca.SX) -> Balan
     )
 
 
-def reactions_of(along: Expressions, moving: ca.SX) -> ca.SX:
-    """Return the generalised forces of ideal reactions, and of friction in contacts."""
+def reactions_of(along: Expressions, moving: ca.SX, *, impulses: bool = False) -> ca.SX:
+    """Return the generalised forces, or impulses, of ideal reactions and of friction in contacts.
+
+    The impulse of friction is that of the constraint on a slip, also where the slip goes on.
+    """
     system = along.system
     v = system.v.vector
     total = ca.SX.zeros(v.numel())
     sticking = {id(goal) for one in system.goals for goal in getattr(one, "sticking", ())}
     for goal in system.goals:
-        if not isinstance(goal, Goal) or not goal.ideal or id(goal) in sticking:
+        if not isinstance(goal, Goal) or not goal.ideal:
             continue
-        total += gradient_of(along, goal, v, moving) * goal.reaction
-        for slip, force in friction_of(goal):
+        if impulses or id(goal) not in sticking:
+            total += gradient_of(along, goal, v, moving) * goal.reaction
+        for slip, force in () if impulses else friction_of(system, goal):
             total += gradient_of(along, slip, v, moving) * force
     return total
 
 
-def friction_of(goal: Any) -> list[tuple[Goal, ca.SX]]:
-    """Return for each direction of a contact's slip its constraint, and the friction along it."""
+def friction_of(system: Any, goal: Any) -> list[tuple[Goal, ca.SX]]:
+    """Return for each direction of a contact's slip its constraint, and the friction along it.
+
+    Contacts in space that hold one slip together share what holds it: the outputs say how.
+    """
     slips: tuple[Goal, ...] = getattr(goal, "sticking", ())
-    return [(slip, goal.traction[k]) for k, slip in enumerate(slips)]
+    if len(slips) < 2:
+        return [(slip, goal.traction) for slip in slips]
+    outputs = [system.outputs[f"{goal.name}_friction_{k}"] for k in (1, 2)]
+    return [(slip, without_unit(one)) for slip, one in zip(slips, outputs, strict=True)]
 
 
 def gradient_of(along: Expressions, goal: Goal, v: ca.SX, moving: ca.SX) -> ca.SX:

@@ -164,7 +164,7 @@ def _contact(
 def _friction(
     goal: Any, certificate: Certificate, along: Expressions, largest: float
 ) -> list[Finding]:
-    pairs = friction_of(goal)
+    pairs = friction_of(certificate.system, goal)
     found = [along_residual(along, ("slip", slip.name), slip.residual) for slip, _ in pairs]
     slips, steep = (np.array([of[k] for of in found]) for k in (0, 2))
     forces = np.nan_to_num(along.once(("friction", goal.name), lambda: [f for _, f in pairs]))

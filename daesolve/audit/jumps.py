@@ -42,8 +42,9 @@ BLUR = 10.0
 """How many times farther the polynomial of a step may be off at its ends than within it."""
 SAME = 1e-12
 """What part of a time two events of one instant may be apart."""
-FAINT = 1e-4
-"""The part of the usual momentum from which impulses are held against momenta."""
+LEFT_OUT = 1e-5
+"""The part of the usual momentum that may go where a contact stays closed: bounces lower than what
+counts as a closed gap, 1e-12 of the usual one, are left out, and begin 1e-6 as fast."""
 EXACT = 1e-9
 """The relative difference between what a reset says and does that counts as none."""
 
@@ -400,10 +401,10 @@ def _impulses(
     off = np.abs(right - left - pushes)
     size = np.abs(right) + np.abs(left) + np.abs(pushes)
     size += 1e-2 * np.max(size, axis=0, initial=0.0) + 1e-300
-    relative = off / size
-    # Impacts that are lower than a closed gap are left out, and their impulses with them.
     usual = certificate.scale("momenta at impacts", np.abs(right) + np.abs(left))
-    relative = np.where(np.max(size, axis=0) > FAINT * usual, relative, 0.0)
+    holds = [goal.held_by for goal in system.goals if hasattr(goal, "sticking")]
+    stays = np.array([any(one.after.get(name) for name in holds) for one in struck])
+    relative = np.maximum(off - LEFT_OUT * usual * stays, 0.0) / size
     row, place = np.unravel_index(int(np.argmax(relative)), relative.shape)
     worst, when = float(relative[row, place]), struck[int(place)].time
     said = (
@@ -423,7 +424,7 @@ def _pushes(
     """Return the generalised impulses of reactions, and of constraints that a reset imposes."""
     system = along.system
     moving = moving_of(system)
-    total = reactions_of(along, moving)
+    total = reactions_of(along, moving, impulses=True)
     resets = [event.then.reset for event in events.values()]
     imposed = {goal for reset in resets if reset for goal in reset.impose if isinstance(goal, Goal)}
     for goal in imposed.difference(system.goals):

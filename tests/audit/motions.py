@@ -65,6 +65,17 @@ def sliding():
 
 
 @cache
+def shoved():
+    """A body that slides into a wall which leans over it, so that the floor is struck as well."""
+    q = ds.coordinates(x="m", y="m")
+    floor = ds.Contact("floor", q.y, slip=q.dot.x, friction=0.2)
+    wall = ds.Contact("wall", 1.0 - q.x - 0.3 * q.y, restitution=0.5, closed=False)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=9.81 * q.y, goals=[floor, wall])
+    return ds.solve(system, 1.0, {"y": 0.0, "x_dot": 3.0})
+
+
+@cache
 def pushed():
     q, u = ds.coordinates(x="m"), ds.inputs(push="N")
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2, force={"x": u.push}, inputs=u)
@@ -282,7 +293,7 @@ def late_clock():
 
 RIGHT = [
     late_clock,
-    *(swinging, ticking, bouncing, skidding, sliding, pushed, turning, backwards, late),
+    *(swinging, ticking, bouncing, skidding, sliding, shoved, pushed, turning, backwards, late),
     *(through_zero, at_zero, long_steps, kicked, struck, gliding, sampled, spinning),
     *(held_still, kicked_at_rest, braked, between_walls),
 ]

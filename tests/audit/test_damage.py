@@ -24,6 +24,7 @@ from .motions import (
     long_steps,
     pushed,
     sampled,
+    shoved,
     skidding,
     sliding,
     spinning,
@@ -299,6 +300,10 @@ DAMAGE = {
         "impulse of friction": (impulse("floor_stuck", 0.9), "impulses"),
         "friction forgotten": (impulse("floor_stuck", 0.0), "impulses"),
         "impulse of the other contact": (impulse("floor", 0.5), "impulses"),
+    },
+    shoved: {
+        "friction of a floor that is struck": (impulse("floor_stuck", 0.9), "impulses"),
+        "floor that is struck": (impulse("floor", 0.9), "impulses"),
     },
     sliding: {
         "pulling floor": (scaled("floor", -1.0), "contact"),
