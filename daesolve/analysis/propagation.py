@@ -92,7 +92,7 @@ class Propagation:
         chart = prepared.problem.chart
         self.problem = prepared.problem if chart is None else chart.whole
         self.changing = changing_values(prepared.dynamics)
-        self.variational = variational_problem(self.problem, self.changing)
+        self.variational = variational_problem(self.problem, tuple(self.changing))
         if batch is None and slopes.shape[1] > 1:
             from daesolve.solvers.lanes import small_batch  # The import takes long.
 

@@ -11,11 +11,11 @@ of the time of an event, and R the reset:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics
@@ -41,10 +41,8 @@ def changing_values(dynamics: Dynamics) -> list[int]:
     return [index for index, name in enumerate(dynamics.values) if name not in fixed]
 
 
-_variational: WeakKeyDictionary[OdeProblem, OdeProblem] = WeakKeyDictionary()
-
-
-def variational_problem(problem: OdeProblem, changing: Sequence[int]) -> OdeProblem:
+@built_once
+def variational_problem(problem: OdeProblem, changing: tuple[int, ...]) -> OdeProblem:
     """Return the equations of the motion and of one small change of it, in (x, s).
 
     Parameters
@@ -54,66 +52,56 @@ def variational_problem(problem: OdeProblem, changing: Sequence[int]) -> OdeProb
     changing
         The indices of values in p that change with p.
     """
-    if problem not in _variational:
-        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        change = symbol("change", x.numel())
-        moved = symbol("moved", len(changing))
-        along = ca.SX.zeros(p.numel())
-        along[list(changing)] = moved
-        rate = problem.rhs(t, x, p)
-        grown = ca.jtimes(rate, ca.vertcat(x, p), ca.vertcat(change, along))
-        arguments = [t, ca.vertcat(x, change), ca.vertcat(p, moved)]
-        names = list(problem.values)
+    t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+    change = symbol("change", x.numel())
+    moved = symbol("moved", len(changing))
+    along = ca.SX.zeros(p.numel())
+    along[list(changing)] = moved
+    rate = problem.rhs(t, x, p)
+    grown = ca.jtimes(rate, ca.vertcat(x, p), ca.vertcat(change, along))
+    arguments = [t, ca.vertcat(x, change), ca.vertcat(p, moved)]
+    names = list(problem.values)
 
-        def function(name: str, *outputs: ca.SX) -> ca.Function:
-            labels = [f"{name}_{k}" for k in range(len(outputs))]
-            return function_of(name, arguments, outputs, (["t", "x", "p"], labels))
+    def function(name: str, *outputs: ca.SX) -> ca.Function:
+        labels = [f"{name}_{k}" for k in range(len(outputs))]
+        return function_of(name, arguments, outputs, (["t", "x", "p"], labels))
 
-        none = ca.SX(0, 1)
-        _variational[problem] = OdeProblem(
-            labels=problem.labels,
-            size=2 * problem.size,
-            values={**problem.values, **{f"change_{names[k]}": 0.0 for k in changing}},
-            rhs=function("rhs", ca.vertcat(rate, grown)),
-            recover=function("recover", none, none, none),
-            residuals=function("residuals", none, none),
-            guards=function("guards", none),
-            watched=(),
-            pivot_goals=(),
-            singular_goals=(),
-            events=(),
-            plan=problem.plan,
-        )
-    return _variational[problem]
+    none = ca.SX(0, 1)
+    return OdeProblem(
+        labels=problem.labels,
+        size=2 * problem.size,
+        values={**problem.values, **{f"change_{names[k]}": 0.0 for k in changing}},
+        rhs=function("rhs", ca.vertcat(rate, grown)),
+        recover=function("recover", none, none, none),
+        residuals=function("residuals", none, none),
+        guards=function("guards", none),
+        watched=(),
+        pivot_goals=(),
+        singular_goals=(),
+        events=(),
+        plan=problem.plan,
+    )
 
 
-_slopes: WeakKeyDictionary[OdeProblem, Evaluator] = WeakKeyDictionary()
-
-
+@built_once
 def guard_slopes(problem: OdeProblem) -> Evaluator:
     """(t, x, p, dt, dx, dp) -> the guards, their rates along the motion, their changes."""
-    if problem not in _slopes:
-        t, x, p = (problem.guards.sx_in(k) for k in range(3))
-        along, seeds = _seeds(t, x, p)
-        values = problem.guards(t, x, p)
-        motion = ca.vertcat(1, problem.rhs(t, x, p), ca.SX.zeros(p.numel()))
-        rates, changes = (ca.jtimes(values, along, seed) for seed in (motion, ca.vertcat(*seeds)))
-        _slopes[problem] = _evaluator("slopes", [t, x, p, *seeds], [values, rates, changes])
-    return _slopes[problem]
+    t, x, p = (problem.guards.sx_in(k) for k in range(3))
+    along, seeds = _seeds(t, x, p)
+    values = problem.guards(t, x, p)
+    motion = ca.vertcat(1, problem.rhs(t, x, p), ca.SX.zeros(p.numel()))
+    rates, changes = (ca.jtimes(values, along, seed) for seed in (motion, ca.vertcat(*seeds)))
+    return _evaluator("slopes", [t, x, p, *seeds], [values, rates, changes])
 
 
-_jumps: WeakKeyDictionary[JumpFunction, Evaluator] = WeakKeyDictionary()
-
-
+@built_once
 def jump_slopes(jump: JumpFunction) -> Evaluator:
     """(t, x, p, fired, dt, dx, dp) -> state and values after, and their changes."""
-    if jump not in _jumps:
-        t, x, p, fired = (jump.function.sx_in(k) for k in range(4))
-        along, seeds = _seeds(t, x, p)
-        after = jump.function(t, x, p, fired)[:2]
-        changes = [ca.jtimes(result, along, ca.vertcat(*seeds)) for result in after]
-        _jumps[jump] = _evaluator("jump_slopes", [t, x, p, fired, *seeds], [*after, *changes])
-    return _jumps[jump]
+    t, x, p, fired = (jump.function.sx_in(k) for k in range(4))
+    along, seeds = _seeds(t, x, p)
+    after = jump.function(t, x, p, fired)[:2]
+    changes = [ca.jtimes(result, along, ca.vertcat(*seeds)) for result in after]
+    return _evaluator("jump_slopes", [t, x, p, fired, *seeds], [*after, *changes])
 
 
 def _seeds(t: ca.SX, x: ca.SX, p: ca.SX) -> tuple[ca.SX, list[ca.SX]]:

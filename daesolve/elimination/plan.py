@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.linear import SPARSE_FROM
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.saddle import PROXIMAL_EPSILON, EliminationPlan, Saddle
-from daesolve.equations.built_once import built_once
 from daesolve.equations.dynamics import Dynamics
 from daesolve.posing.value_names import ValueKind
 

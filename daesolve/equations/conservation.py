@@ -16,12 +16,12 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.identity import at_random_points, vanishes
 from daesolve.algebra.linear import solve_definite
 from daesolve.algebra.singular_values import null_space, unit_length
 from daesolve.algebra.translation import function_of
-from daesolve.equations.built_once import built_once
 from daesolve.equations.consistency import instantaneous
 from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.posing.symbols import symbol
@@ -98,19 +98,20 @@ def _numbers(dynamics: Dynamics, values: Mapping[str, float]) -> dict[int, float
 
 def _without_feedback(dynamics: Dynamics, expression: ca.SX) -> ca.SX:
     """Write an expression without feedback, but with the values that keep dependent goals."""
-    if dynamics not in _fed_back:
-        symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
-        added = [
-            value
-            for name, value in symbols.items()
-            if name not in dynamics.ranges and not ValueKind.KEPT.is_a(name)
-        ]
-        _fed_back[dynamics] = ca.vertcat(ca.SX(0, 1), *added)
-    added = _fed_back[dynamics]
+    added = _of_feedback(dynamics)
     return ca.substitute(expression, added, ca.SX.zeros(added.numel(), 1))
 
 
-_fed_back: WeakKeyDictionary[Dynamics, ca.SX] = WeakKeyDictionary()
+@built_once
+def _of_feedback(dynamics: Dynamics) -> ca.SX:
+    """Return the values that feedback has added to those that were posed, as a column."""
+    symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
+    added = [
+        value
+        for name, value in symbols.items()
+        if name not in dynamics.ranges and not ValueKind.KEPT.is_a(name)
+    ]
+    return ca.vertcat(ca.SX(0, 1), *added)
 
 
 def _is_proved(dynamics: Dynamics, row: InvariantRow, known: Mapping[int, float]) -> bool:

@@ -17,11 +17,11 @@ import numpy as np
 import scipy
 
 from daesolve.algebra.blocks import StateFunction
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.evaluation import ArrayFunction
 from daesolve.algebra.linear import SPARSE_FROM
 from daesolve.algebra.term_sizes import ROUNDING, term_sizes
 from daesolve.algebra.translation import function_of
-from daesolve.equations.built_once import built_once
 from daesolve.equations.dynamics import Dynamics, GoalRow
 from daesolve.equations.least_steps import DENSE_FROM, DEPENDENT, along, cheapest
 

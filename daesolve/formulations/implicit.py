@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.translation import function_of
 from daesolve.formulations.problem import DaeProblem
 from daesolve.posing.symbols import symbol
@@ -32,14 +32,10 @@ class ImplicitForm:
     differential: np.ndarray
 
 
-_known: WeakKeyDictionary[DaeProblem, ImplicitForm] = WeakKeyDictionary()
-
-
+@built_once
 def implicit(problem: DaeProblem) -> ImplicitForm:
     """Return the implicit form of a problem; it is built only once."""
-    if problem not in _known:
-        _known[problem] = _implicit(problem)
-    return _known[problem]
+    return _implicit(problem)
 
 
 def _implicit(problem: DaeProblem) -> ImplicitForm:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from daesolve.algebra.built_once import built_once
 from daesolve.formulations import OdeProblem
 from daesolve.integration.run_state import RunState, unobserved
 from daesolve.modes.transitions import Transitions
@@ -77,11 +77,13 @@ def _states(run: RunState, start: State, until: float, times: np.ndarray) -> np.
     if not len(times):
         return np.empty((0, len(start.x)))
     problem, prepared = run.prepared.problem, run.prepared
-    silent = _silent.setdefault(problem, replace(problem, events=()))
-    end = prepared.scaling.segment(prepared.solver, silent, start, until, times, unobserved)
+    end = prepared.scaling.segment(
+        prepared.solver, _without_events(problem), start, until, times, unobserved
+    )
     run.record.rhs_evaluations += end.rhs_evaluations
     return end.samples
 
 
-_silent: WeakKeyDictionary[OdeProblem, OdeProblem] = WeakKeyDictionary()
-"""The same motions without events, by problem."""
+@built_once
+def _without_events(problem: OdeProblem) -> OdeProblem:
+    return replace(problem, events=())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.translation import function_of
 from daesolve.errors import InconsistentStateError
 from daesolve.formulations import OdeProblem
@@ -146,17 +146,17 @@ def near_at_start(
 
 def _slopes(problem: OdeProblem, place: Place) -> tuple[np.ndarray, np.ndarray]:
     """Return the derivatives of a problem's guards by its state, (guards, states), and by time."""
-    if problem not in _functions:
-        t, x, p = (problem.guards.sx_in(k) for k in range(3))
-        guards = problem.guards(t, x, p)
-        derivatives = [ca.jacobian(guards, x), ca.jacobian(guards, t)]
-        names = ["t", "x", "p"], ["by_state", "by_time"]
-        _functions[problem] = function_of("slopes", [t, x, p], derivatives, names)
-    by_state, by_time = _functions[problem](*place)
+    by_state, by_time = _slope_function(problem)(*place)
     return np.asarray(by_state), np.asarray(by_time)
 
 
-_functions: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
+@built_once
+def _slope_function(problem: OdeProblem) -> ca.Function:
+    t, x, p = (problem.guards.sx_in(k) for k in range(3))
+    guards = problem.guards(t, x, p)
+    derivatives = [ca.jacobian(guards, x), ca.jacobian(guards, t)]
+    names = ["t", "x", "p"], ["by_state", "by_time"]
+    return function_of("slopes", [t, x, p], derivatives, names)
 
 
 def _sizes(x: np.ndarray) -> np.ndarray:

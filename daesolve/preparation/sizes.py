@@ -10,8 +10,8 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.translation import function_of
-from daesolve.equations.built_once import built_once
 from daesolve.equations.consistency import Start
 from daesolve.equations.dynamics import Dynamics, InvariantRow
 from daesolve.equations.rank import Samples

@@ -12,11 +12,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.algebra.translation import function_of
 from daesolve.formulations import DaeProblem, OdeProblem, implicit
@@ -53,42 +53,32 @@ class _Integrated:
     jacobian: ca.Function
 
 
-_known: WeakKeyDictionary[DaeProblem, _Integrated] = WeakKeyDictionary()
-
-
+@built_once
 def _integrated(problem: DaeProblem) -> _Integrated:
-    if problem not in _known:
-        form = implicit(problem)
-        size, count = problem.size, problem.size + len(problem.unknowns)
-        t, p = problem.rhs.sx_in(0), problem.rhs.sx_in(2)
-        y, yd = symbol("y", count), symbol("yd", count)
-        c = symbol("c")
-        # A slice of one entry from its end on would be a row.
-        known = ca.vertcat(y[:size], ca.vertsplit(yd, [0, size, count])[-1])
-        residual = form.residual(t, known, yd, p)
-        jacobian = form.jacobian(t, known, yd, c, p)
-        scaled = ca.horzcat(jacobian[:, :size], c * jacobian[:, size:])
-        names = ["t", "stacked", "p"]
-        _known[problem] = _Integrated(
-            function_of("residual", [t, ca.vertcat(y, yd), p], [residual], (names, ["residual"])),
-            function_of("jacobian", [t, ca.vertcat(y, yd, c), p], [scaled], (names, ["jacobian"])),
-        )
-    return _known[problem]
+    form = implicit(problem)
+    size, count = problem.size, problem.size + len(problem.unknowns)
+    t, p = problem.rhs.sx_in(0), problem.rhs.sx_in(2)
+    y, yd = symbol("y", count), symbol("yd", count)
+    c = symbol("c")
+    # A slice of one entry from its end on would be a row.
+    known = ca.vertcat(y[:size], ca.vertsplit(yd, [0, size, count])[-1])
+    residual = form.residual(t, known, yd, p)
+    jacobian = form.jacobian(t, known, yd, c, p)
+    scaled = ca.horzcat(jacobian[:, :size], c * jacobian[:, size:])
+    names = ["t", "stacked", "p"]
+    return _Integrated(
+        function_of("residual", [t, ca.vertcat(y, yd), p], [residual], (names, ["residual"])),
+        function_of("jacobian", [t, ca.vertcat(y, yd, c), p], [scaled], (names, ["jacobian"])),
+    )
 
 
-_curvatures: WeakKeyDictionary[DaeProblem, ca.Function] = WeakKeyDictionary()
-
-
+@built_once
 def _curvature(problem: DaeProblem) -> ca.Function:
     """Return x'' as a function of (t, x, p)."""
-    if problem not in _curvatures:
-        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        rate = problem.rhs(t, x, p)
-        change = ca.jtimes(rate, x, rate) + ca.jacobian(rate, t)
-        _curvatures[problem] = function_of(
-            "curvature", [t, x, p], [change], (["t", "x", "p"], ["curvature"])
-        )
-    return _curvatures[problem]
+    t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+    rate = problem.rhs(t, x, p)
+    change = ca.jtimes(rate, x, rate) + ca.jacobian(rate, t)
+    return function_of("curvature", [t, x, p], [change], (["t", "x", "p"], ["curvature"]))
 
 
 class ImplicitEquations(Equations):

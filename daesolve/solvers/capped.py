@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 import scipy
 
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.base import positive
@@ -72,7 +72,7 @@ class _CappedStepper(Stepper):
     def __init__(self, solver: CappedDop853, problem: OdeProblem, p: np.ndarray) -> None:
         super().__init__(problem, p)
         self.solver = solver
-        self.step = _step_of(problem)
+        self.step = Evaluator(_step_of(problem))
         self.taken = 0
         project = problem.project
         self.project = None if project is None else BufferedFunction(project, p)
@@ -147,13 +147,9 @@ def _factor(error: float) -> float:
     return min(max(factor, SHRINK), GROW)
 
 
-_steps: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
-
-
-def _step_of(problem: OdeProblem) -> Evaluator:
-    if problem not in _steps:
-        _steps[problem] = step_function(problem.rhs)
-    return Evaluator(_steps[problem])
+@built_once
+def _step_of(problem: OdeProblem) -> ca.Function:
+    return step_function(problem.rhs)
 
 
 def step_function(rhs: ca.Function) -> ca.Function:

@@ -7,12 +7,12 @@ looks and the same conditions. All others are examined singly.
 from __future__ import annotations
 
 from collections.abc import Callable
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
+from daesolve.algebra.built_once import built_once
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.grazing import guard_rates, suspect
 from daesolve.solvers.shapes import unresolved, vertices
@@ -106,11 +106,7 @@ def _pass_nothing(
     return nothing
 
 
+@built_once
 def rates_of(problem: OdeProblem) -> ca.Function:
     """(t, x, p) -> the guards of a problem and their rates along the motion."""
-    if problem not in _functions:
-        _functions[problem] = guard_rates(problem)
-    return _functions[problem]
-
-
-_functions: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
+    return guard_rates(problem)

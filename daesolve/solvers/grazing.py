@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 import scipy
 
 from daesolve.algebra.blocks import evaluate_block
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.formulations import OdeProblem
@@ -77,14 +77,10 @@ def guards_at(
     return values, rates
 
 
+@built_once
 def _built(problem: OdeProblem) -> tuple[ca.Function, Evaluator]:
-    if problem not in _functions:
-        function = guard_rates(problem)
-        _functions[problem] = function, Evaluator(function)
-    return _functions[problem]
-
-
-_functions: WeakKeyDictionary[OdeProblem, tuple[ca.Function, Evaluator]] = WeakKeyDictionary()
+    function = guard_rates(problem)
+    return function, Evaluator(function)
 
 
 def hidden(

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.kept import kept_of
 from daesolve.algebra.operations import codes_of
 from daesolve.algebra.plain_data import named
@@ -154,6 +155,7 @@ def hidden_terms(*functions: ca.Function, branches: bool = True) -> HiddenTerms 
     return known[key]
 
 
+@built_once
 def phases(function: ca.Function) -> ca.Function | None:
     """Return (t, x, p) -> (m,) the arguments of all sines and cosines that move; None without any.
 
@@ -162,17 +164,14 @@ def phases(function: ca.Function) -> ca.Function | None:
     function
         Of (t, x, p), with one output.
     """
-    if function not in _phases:
-        found = kept_of("phases", (function,), _CLASSES, lambda: _phases_of(function))
-        _phases[function] = found[0] if found else None
-    return _phases[function]
+    found = kept_of("phases", (function,), _CLASSES, lambda: _phases_of(function))
+    return found[0] if found else None
 
 
 def _phases_of(function: ca.Function) -> tuple[ca.Function] | tuple[()]:
     return _walked((function,), False).phases()
 
 
-_phases: WeakKeyDictionary[ca.Function, ca.Function | None] = WeakKeyDictionary()
 _known: WeakKeyDictionary[
     ca.Function, dict[tuple[bool, tuple[ca.Function, ...]], HiddenTerms | None]
 ] = WeakKeyDictionary()

@@ -19,13 +19,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache
 from typing import cast
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 import scipy
 
 from daesolve.algebra.blocks import StateFunction
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.algebra.sparse_factors import ORDER, AlikeMatrices, Solve, powers_of_two
 from daesolve.formulations import OdeProblem
@@ -48,9 +48,6 @@ MAKING = 2.0
 LARGE = 120
 """From so many unknowns on SuperLU takes less time than LAPACK."""
 
-_written: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
-_factorises: WeakKeyDictionary[OdeProblem, bool] = WeakKeyDictionary()
-
 
 def exact_jacobian(problem: OdeProblem, p: np.ndarray) -> Jacobian:
     """Return the exact Jacobian of the right-hand side, in the way that costs less.
@@ -67,21 +64,19 @@ def exact_jacobian(problem: OdeProblem, p: np.ndarray) -> Jacobian:
     return BufferedFunction(written_out(problem), p).matrix
 
 
+@built_once
 def written_out(problem: OdeProblem) -> ca.Function:
     """Return the Jacobian of the right-hand side as code, (t, x, p) -> (size, size), dense."""
-    if problem not in _written:
-        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        rate = problem.rhs(t, x, p)
-        matrix = ca.densify(ca.jacobian(rate, x))
-        _written[problem] = ca.Function("rate_jacobian", [t, x, p], [matrix], {"cse": True})
-    return _written[problem]
+    t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+    rate = problem.rhs(t, x, p)
+    matrix = ca.densify(ca.jacobian(rate, x))
+    return ca.Function("rate_jacobian", [t, x, p], [matrix], {"cse": True})
 
 
+@built_once
 def factorises(problem: OdeProblem) -> bool:
     """Return whether a numeric factorisation costs less than a Jacobian written out."""
-    if problem not in _factorises:
-        _factorises[problem] = _costs_less(problem)
-    return _factorises[problem]
+    return _costs_less(problem)
 
 
 def _costs_less(problem: OdeProblem) -> bool:

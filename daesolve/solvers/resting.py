@@ -6,12 +6,12 @@ To rounding they have no sign. What their values seem to pass is not a zero.
 from __future__ import annotations
 
 from functools import cache
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.translation import function_of
 from daesolve.formulations import OdeProblem
 
@@ -134,30 +134,28 @@ def _weights(count: int) -> np.ndarray:
     return drawn + np.sign(drawn)
 
 
+@built_once
 def _sized(problem: OdeProblem) -> ca.Function:
     """Return (t, x, [p, weights]) -> the guards, and these weighted.
 
     With weights the terms of a sum do not cancel. They multiply times and states, (1 + states,).
     """
-    if problem not in _sizes:
-        t, x, p = (problem.guards.sx_in(k) for k in range(3))
-        weights, values = _symbols(x), problem.guards(t, x, p)
-        parts = [values, _along(values, t, x, weights[0] * t, weights[1:] * x)]
-        _sizes[problem] = _weighted("sized", (t, x, p, weights), parts, ["guards", "terms"])
-    return _sizes[problem]
+    t, x, p = (problem.guards.sx_in(k) for k in range(3))
+    weights, values = _symbols(x), problem.guards(t, x, p)
+    parts = [values, _along(values, t, x, weights[0] * t, weights[1:] * x)]
+    return _weighted("sized", (t, x, p, weights), parts, ["guards", "terms"])
 
 
+@built_once
 def _moved(problem: OdeProblem) -> ca.Function:
     """Return (t, x, [p, weights]) -> the rates of the guards, and these weighted."""
-    if problem not in _rates:
-        t, x, p = (problem.guards.sx_in(k) for k in range(3))
-        weights, values, moves = _symbols(x), problem.guards(t, x, p), problem.rhs(t, x, p)
-        parts = [
-            _along(values, t, x, ca.SX(1), moves),
-            _along(values, t, x, weights[0], weights[1:] * moves),
-        ]
-        _rates[problem] = _weighted("moved", (t, x, p, weights), parts, ["rates", "speeds"])
-    return _rates[problem]
+    t, x, p = (problem.guards.sx_in(k) for k in range(3))
+    weights, values, moves = _symbols(x), problem.guards(t, x, p), problem.rhs(t, x, p)
+    parts = [
+        _along(values, t, x, ca.SX(1), moves),
+        _along(values, t, x, weights[0], weights[1:] * moves),
+    ]
+    return _weighted("moved", (t, x, p, weights), parts, ["rates", "speeds"])
 
 
 def _symbols(x: ca.SX) -> ca.SX:
@@ -173,7 +171,3 @@ def _weighted(
 ) -> ca.Function:
     t, x, p, weights = inputs
     return function_of(name, [t, x, ca.vertcat(p, weights)], parts, (["t", "x", "p"], names))
-
-
-_sizes: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()
-_rates: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()

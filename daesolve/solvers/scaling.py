@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.translation import function_of
 from daesolve.formulations import DaeProblem, OdeProblem
 from daesolve.formulations.semi_explicit import SemiExplicit
@@ -215,9 +215,6 @@ def _powers(exponents: Sequence[int]) -> np.ndarray:
     return np.ldexp(1.0, np.array(exponents, dtype=int))
 
 
-_scaled: WeakKeyDictionary[OdeProblem, dict[Scaling, OdeProblem]] = WeakKeyDictionary()
-
-
 def scaled(problem: OdeProblem, scaling: Scaling) -> OdeProblem:
     """Return a problem in scaled states and time, for a solver alone: built once.
 
@@ -225,12 +222,10 @@ def scaled(problem: OdeProblem, scaling: Scaling) -> OdeProblem:
     """
     if not scaling.needed:
         return problem
-    known = _scaled.setdefault(problem, {})
-    if scaling not in known:
-        known[scaling] = _built(problem, scaling)
-    return known[scaling]
+    return _built(problem, scaling)
 
 
+@built_once
 def _built(problem: OdeProblem, scaling: Scaling) -> OdeProblem:
     second = float(np.ldexp(1.0, scaling.time))
     t, y, p = (problem.rhs.sx_in(k) for k in range(3))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.intervals import TimeGuards
 from daesolve.formulations import OdeProblem
-
-_known: WeakKeyDictionary[OdeProblem, dict[frozenset[str], TimeGuards | None]]
-_known = WeakKeyDictionary()
 
 
 def time_guards(problem: OdeProblem, switches: Collection[str]) -> TimeGuards | None:
@@ -28,13 +25,11 @@ def time_guards(problem: OdeProblem, switches: Collection[str]) -> TimeGuards | 
     switches
         The names of events that piecewise expressions have brought in.
     """
-    known, own = _known.setdefault(problem, {}), frozenset(switches)
-    if own not in known:
-        known[own] = _time_guards(problem, own)
-    return known[own]
+    return _time_guards(problem, frozenset(switches))
 
 
-def _time_guards(problem: OdeProblem, switches: Collection[str]) -> TimeGuards | None:
+@built_once
+def _time_guards(problem: OdeProblem, switches: frozenset[str]) -> TimeGuards | None:
     if not problem.guarded:
         return None
     t, x, p = (problem.guards.sx_in(k) for k in range(3))

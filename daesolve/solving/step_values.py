@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.errors import unknown_name
 from daesolve.formulations import OdeProblem
@@ -56,9 +56,7 @@ class StepValues(Mapping[str, float]):
     @cached_property
     def _recovered(self) -> list[np.ndarray]:
         problem = self._prepared.problem
-        if problem not in _evaluators:
-            _evaluators[problem] = Evaluator(problem.recover)
-        return _evaluators[problem](self._here.time, self._here.state, self._p)
+        return _recovery(problem)(self._here.time, self._here.state, self._p)
 
     @cached_property
     def _others(self) -> dict[str, float]:
@@ -89,4 +87,6 @@ class StepValues(Mapping[str, float]):
         return f"StepValues(time={self.time:g}, {entries})"
 
 
-_evaluators: WeakKeyDictionary[OdeProblem, Evaluator] = WeakKeyDictionary()
+@built_once
+def _recovery(problem: OdeProblem) -> Evaluator:
+    return Evaluator(problem.recover)

@@ -1,9 +1,9 @@
-"""What is built of equations is shared by runs with other numbers, and goes with the equations."""
+"""What is built from something is shared by all runs, and goes when its origin goes."""
 
 import gc
 import weakref
 
-from daesolve.equations.built_once import built_once
+from daesolve.algebra.built_once import built_once
 from daesolve.equations.conservation import rates_function
 from daesolve.equations.projection import levels
 
