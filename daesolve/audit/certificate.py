@@ -67,6 +67,8 @@ class Certificate:
         The goals whose errors are fed back.
     continues
         Whether the run continues another one, which has passed the guards at its start.
+    law, gains_allowed
+        The name of the law of impacts, and whether these may add energy.
     left_out
         What of the run is missing here, in a sentence; "" if nothing is.
     given
@@ -85,6 +87,8 @@ class Certificate:
     accuracy: float = 0.0
     driven: frozenset[str] = frozenset()
     continues: bool = False
+    law: str = "newton"
+    gains_allowed: bool = False
     left_out: str = ""
     given: Mapping[str, float] = field(default_factory=dict[str, float])
     scales: dict[str, float] = field(default_factory=dict[str, float])

@@ -255,14 +255,18 @@ def moving_of(system: Any) -> ca.SX:
     return ca.jacobian(ca.SX(system.kinematics), system.v.vector)
 
 
-def momenta_of(along: Expressions) -> np.ndarray:
-    """Return dT/dv, or the mass matrix times v, along a certificate: (nv, n, NODES)."""
+def momentum_of(along: Expressions) -> ca.SX:
+    """Return dT/dv, or the mass matrix times v, as a column."""
     system = along.system
     if system.mass_matrix is None:
-        kinetic = along.written(ca.SX(system.kinetic))
-        return along(ca.vertsplit(ca.gradient(kinetic, system.v.vector)))
+        return ca.gradient(along.written(ca.SX(system.kinetic)), system.v.vector)
     momenta: ca.SX = ca.densify(ca.SX(system.mass_matrix)) @ system.v.vector
-    return along(ca.vertsplit(along.written(momenta)))
+    return along.written(momenta)
+
+
+def momenta_of(along: Expressions) -> np.ndarray:
+    """Return dT/dv, or the mass matrix times v, along a certificate: (nv, n, NODES)."""
+    return along(ca.vertsplit(momentum_of(along)))
 
 
 def _turned(along: Expressions, moving: ca.SX, momentum: ca.SX, q: ca.SX, v: ca.SX) -> np.ndarray:
@@ -339,3 +343,12 @@ def gradient_of(along: Expressions, goal: Goal, v: ca.SX, moving: ca.SX) -> ca.S
     if isinstance(goal, Nonholonomic) or ca.depends_on(residual, v):
         return ca.gradient(residual, v)
     return moving.T @ along.gradient(residual)
+
+
+def rate_of(along: Expressions, goal: Goal) -> ca.SX:
+    """Return the rate of a constraint on positions, or a constraint on velocities itself."""
+    residual = along.written(ca.SX(goal.residual))
+    if isinstance(goal, Nonholonomic) or ca.depends_on(residual, along.system.v.vector):
+        return residual
+    slopes, rates = along.slopes(residual), along.system.coordinates.dot.vector
+    return ca.dot(slopes[:-1], along.written(rates)) + slopes[-1]

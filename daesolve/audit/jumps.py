@@ -8,26 +8,20 @@ was before and after.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
 
-from daesolve.audit.certificate import NODES, Certificate, sides
-from daesolve.audit.equations import (
-    gradient_of,
-    momenta_of,
-    moving_of,
-    names_of_meters,
-    reactions_of,
-)
+from daesolve.audit.certificate import Certificate, sides
+from daesolve.audit.equations import names_of_meters
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
+from daesolve.audit.impacts import check_impacts
 from daesolve.audit.passages import posed_events
+from daesolve.audit.rounds import Round, at_instants, rounds_of
 from daesolve.posing.events import Event
-from daesolve.posing.goals import Goal, Invariant
+from daesolve.posing.goals import Invariant
 from daesolve.trajectory.findings import Finding, judged, unchecked
-from daesolve.trajectory.results import EventRecord, Impact
 
 ALLOWED = 1e-5
 """The jump, as a part of the largest value of a state, that counts as none: steps projected onto
@@ -42,45 +36,8 @@ BLUR = 10.0
 """How many times farther the polynomial of a step may be off at its ends than within it."""
 SAME = 1e-12
 """What part of a time two events of one instant may be apart."""
-LEFT_OUT = 1e-5
-"""The part of the usual momentum that may go where a contact stays closed: bounces lower than what
-counts as a closed gap, 1e-12 of the usual one, are left out, and begin 1e-6 as fast."""
 EXACT = 1e-9
 """The relative difference between what a reset says and does that counts as none."""
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """Events that happened together: their records, and the states before and after."""
-
-    time: float
-    records: Sequence[EventRecord]
-
-    @property
-    def before(self) -> Mapping[str, float]:
-        """The states before."""
-        return self.records[0].detail
-
-    @property
-    def after(self) -> Mapping[str, float]:
-        """The states and the discrete values after."""
-        return self.records[0].after or {}
-
-    @property
-    def impact(self) -> Impact | None:
-        """The impact, if there was one."""
-        return next((r.impact for r in self.records if r.impact is not None), None)
-
-
-def rounds_of(records: Sequence[EventRecord]) -> list[Round]:
-    """Return the rounds in which events changed something."""
-    changing = [record for record in records if record.after is not None]
-
-    def together(record: EventRecord) -> tuple[object, ...]:
-        after = record.after or {}
-        return record.time, tuple(record.detail.values()), tuple(after.values())
-
-    return [Round(key[0], [*group]) for key, group in groupby(changing, together)]  # pyright: ignore[reportArgumentType]
 
 
 def check_jumps(certificate: Certificate, along: Expressions) -> list[Finding]:
@@ -93,7 +50,7 @@ def check_jumps(certificate: Certificate, along: Expressions) -> list[Finding]:
         return found
     values = _values_before(certificate, rounds, places)
     found += _resets(certificate, rounds, values)
-    found += _impulses(certificate, rounds, values)
+    found += check_impacts(certificate, rounds, values)
     return found
 
 
@@ -296,7 +253,7 @@ def _reset(
 ) -> Finding:
     """Apply the resets of some events, one after another, and compare."""
     system, states = certificate.system, names_of_states(certificate.system)
-    at = _at(certificate, rounds, values, {})
+    at = at_instants(certificate, rounds, values, {})
     changed: set[str] = set()
     for event, fired in sorted(posed, key=lambda one: system.events.index(one[0])):
         reset = event.then.reset
@@ -334,111 +291,3 @@ def _is_projected(
     imposed = any(event.then.reset and event.then.reset.impose for event, _ in posed)
     goals = certificate.system.goals
     return bool(imposed or (changed and any(not isinstance(goal, Invariant) for goal in goals)))
-
-
-def _at(
-    certificate: Certificate,
-    rounds: Sequence[Round],
-    values: Sequence[Mapping[str, float]],
-    more: Mapping[str, np.ndarray],
-    *,
-    after: bool = False,
-) -> Certificate:
-    """Return the instants of some rounds as steps, each with one value at all nodes."""
-    states = names_of_states(certificate.system)
-    named = [one.after if after else one.before for one in rounds]
-    columns = {name: np.array([row[name] for row in named]) for name in states} | dict(more)
-    held = {name: np.array([v[name] for v in values]) for name in certificate.values}
-    return replace(
-        certificate,
-        starts=np.array([one.time for one in rounds]),
-        lengths=np.zeros(len(rounds)),
-        columns={name: np.repeat(row[:, None], NODES, axis=1) for name, row in columns.items()},
-        values=held,
-    )
-
-
-# -- impulses --------------------------------------------------------------------------------------
-
-
-def _impulses(
-    certificate: Certificate,
-    rounds: Sequence[Round],
-    values: Sequence[Mapping[str, float] | None],
-) -> list[Finding]:
-    """Hold the jump of the momenta at impacts against their impulses, and these against Coulomb."""
-    system = certificate.system
-    known = {event.name: event for event in posed_events(system)}
-
-    def assigns(record: EventRecord) -> bool:
-        event = known.get(record.name)
-        return event is not None and event.then.reset is not None and bool(event.then.reset.changes)
-
-    chosen = [
-        (one, one.impact, value)
-        for one, value in zip(rounds, values, strict=True)
-        if one.impact is not None
-        and one.impact.impulses
-        and value is not None
-        and not any(map(assigns, one.records))
-    ]
-    if not chosen or not hasattr(system, "coordinates") or getattr(system, "pairs", ()):
-        return []
-    struck = [one for one, _, _ in chosen]
-    held = [value for _, _, value in chosen]
-    # What only other events impose has no impulse here.
-    names = dict.fromkeys(name for _, impact, _ in chosen for name in impact.impulses)
-    impulses = {n: np.array([i.impulses.get(n, 0.0) for _, i, _ in chosen]) for n in names}
-    try:
-        before = Expressions(_at(certificate, struck, held, impulses))
-        pushes = before(ca.vertsplit(_pushes(before, known, impulses)))[..., 0]
-        left = momenta_of(before)[..., 0]
-        right = momenta_of(Expressions(_at(certificate, struck, held, impulses, after=True)))[
-            ..., 0
-        ]
-    except UnknownSymbolsError as error:
-        return [unchecked("impulses", "", str(error))]
-    off = np.abs(right - left - pushes)
-    size = np.abs(right) + np.abs(left) + np.abs(pushes)
-    size += 1e-2 * np.max(size, axis=0, initial=0.0) + 1e-300
-    usual = certificate.scale("momenta at impacts", np.abs(right) + np.abs(left))
-    holds = [goal.held_by for goal in system.goals if hasattr(goal, "sticking")]
-    stays = np.array([any(one.after.get(name) for name in holds) for one in struck])
-    relative = np.maximum(off - LEFT_OUT * usual * stays, 0.0) / size
-    row, place = np.unravel_index(int(np.argmax(relative)), relative.shape)
-    worst, when = float(relative[row, place]), struck[int(place)].time
-    said = (
-        f"the momentum of {system.v.names[int(row)]} jumps by {worst:.1g} of its terms more than "
-        f"the impulses at t = {when:.6g} s"
-    )
-    found = [judged("impulses", "", worst, BALANCED, when, said)]
-    for goal in system.goals:
-        if isinstance(goal, Goal) and hasattr(goal, "sticking") and goal.reaction_label in impulses:
-            found.append(_pushing(goal.name, impulses[goal.reaction_label], struck))
-    return found
-
-
-def _pushes(
-    along: Expressions, events: Mapping[str, Event], impulses: Mapping[str, np.ndarray]
-) -> ca.SX:
-    """Return the generalised impulses of reactions, and of constraints that a reset imposes."""
-    system = along.system
-    moving = moving_of(system)
-    total = reactions_of(along, moving, impulses=True)
-    resets = [event.then.reset for event in events.values()]
-    imposed = {goal for reset in resets if reset for goal in reset.impose if isinstance(goal, Goal)}
-    for goal in imposed.difference(system.goals):
-        if goal.reaction_label in impulses:
-            row = np.repeat(impulses[goal.reaction_label][:, None], NODES, axis=1)
-            along.know_reaction(goal, row)
-            total += gradient_of(along, goal, system.v.vector, moving) * goal.reaction
-    return total
-
-
-def _pushing(name: str, impulses: np.ndarray, struck: Sequence[Round]) -> Finding:
-    """Check that a contact pushes in every impact."""
-    largest = float(np.max(np.abs(impulses), initial=0.0)) + 1e-300
-    place = int(np.argmin(impulses))
-    defect, when = max(0.0, -float(impulses[place]) / largest), struck[place].time
-    said = f"it pulls in the impact at t = {when:.6g} s, by {defect:.1g} of its largest impulse"
-    return judged("impulses", f"{name} never pulls", defect, EXACT, when, said)

@@ -249,6 +249,8 @@ class _Passage:
             values={name: table[:, places[name]] for name in held_in(prepared)},
             events=self.run.events,
             accuracy=prepared.solver.step_tolerance,
+            law=prepared.request.impact if prepared.request.on_gain != "poisson" else "poisson",
+            gains_allowed=prepared.request.on_gain == "report",
             given=self.given if steps.start == 0 else {},
             scales=self.scales,
             driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),

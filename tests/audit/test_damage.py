@@ -163,6 +163,32 @@ def impulse(name, factor):
     return damage
 
 
+def kinetic(factor):
+    """Let the first impact report another kinetic energy than that of its states."""
+
+    def damage(certificate):
+        first, *others = certificate.events
+        impact = replace(first.impact, kinetic_after=first.impact.kinetic_after * factor)
+        return replace(certificate, events=[replace(first, impact=impact), *others])
+
+    return damage
+
+
+def thrown(name, factor):
+    """Let the first impact throw a body faster, by impulses that balance its momenta."""
+
+    def damage(certificate):
+        first, *others = certificate.events
+        before, gap, impact = first.detail[name], certificate.system.goals[0], first.impact
+        after = {**first.after, name: first.after[name] * factor}
+        jumps = (after[name] - before) / (first.after[name] - before)
+        impulses = {**impact.impulses, gap.name: impact.impulses[gap.name] * jumps}
+        impact = replace(impact, impulses=impulses, kinetic_after=impact.kinetic_after * factor**2)
+        return replace(certificate, events=[replace(first, after=after, impact=impact), *others])
+
+    return damage
+
+
 def forgotten(certificate):
     """Leave out every event that changes something, but not what it changes."""
     events = [replace(event, after=None) for event in certificate.events]
@@ -295,6 +321,9 @@ DAMAGE = {
         "another impulse": (impulse("floor", 1.0 + 1e-5), "impulses"),
         "impulse that pulls": (impulse("floor", -1.0), "impulses"),
         "another rebound": (after("y_dot", 0.1), "impulses"),
+        "a little higher": (thrown("y_dot", 1.0 + 1e-5), "restitution of floor"),
+        "higher than it fell": (thrown("y_dot", 2.0), "energy"),
+        "kinetic energy": (kinetic(1.0 + 1e-5), "kinetic energy"),
     },
     skidding: {
         "impulse of friction": (impulse("floor_stuck", 0.9), "impulses"),
@@ -304,6 +333,10 @@ DAMAGE = {
     shoved: {
         "friction of a floor that is struck": (impulse("floor_stuck", 0.9), "impulses"),
         "floor that is struck": (impulse("floor", 0.9), "impulses"),
+        "too much friction": (
+            impulse("floor_stuck", 1.0 + 1e-4),
+            "floor never rubs with more than friction allows",
+        ),
     },
     sliding: {
         "pulling floor": (scaled("floor", -1.0), "contact"),
@@ -323,6 +356,7 @@ DAMAGE = {
     struck: {
         "imposed impulse": (impulse("wall", 1.0 + 1e-5), "impulses"),
         "impulse of the rod": (impulse("rod", 0.5), "impulses"),
+        "another rebound from the wall": (after("x_dot", 1e-4), "wall after strike"),
         "strike forgotten": (forgotten, "jumps"),
     },
     pushed: {
@@ -374,7 +408,8 @@ def test_damage_is_objected_to_where_it_is(motion):
     missed = []
     for kind, (damage, check) in DAMAGE[motion].items():
         found = audit(replace(damage(whole(motion)), scales={}))
-        objections = {finding.check for finding in found.contradictions}
+        objections = {f.check for f in found.contradictions}
+        objections |= {f.subject for f in found.contradictions}
         if check not in objections or not all(f.sentence for f in found.contradictions):
             missed.append((kind, objections))
     assert not missed
