@@ -41,6 +41,9 @@ def _integrals() -> np.ndarray:
 
 
 _INTEGRALS = _integrals()
+_SLOPES = np.array(
+    legendre.legval(_POINTS, np.array(legendre.legder(np.eye(NODES)))).T @ _SERIES * 2.0
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +172,14 @@ def sides(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def value_at(values: np.ndarray, part: float) -> float:
     """Return the polynomial through (NODES,) at a part of its step."""
     return float(legendre.legval(2.0 * part - 1.0, _SERIES @ values))
+
+
+def rates(values: np.ndarray) -> np.ndarray:
+    """Return the slopes at the nodes of the polynomials through (..., NODES), per length of a step.
+
+    Nothing that is judged is differentiated; reactions that nobody tells are found so.
+    """
+    return values @ _SLOPES.T
 
 
 def fine(values: np.ndarray) -> np.ndarray:

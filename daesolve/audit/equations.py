@@ -41,6 +41,7 @@ class Balance:
     """d(held)/dt = load, by name, with the sizes of what load is made of; each (k, n, NODES).
 
     `beside` has values whose rounding is in what is held as well.
+    `inverse` is that of the mass matrix, (n, NODES, k, k), where velocities are held; else None.
     """
 
     names: Sequence[str]
@@ -48,6 +49,7 @@ class Balance:
     load: np.ndarray
     sizes: np.ndarray
     beside: np.ndarray | float = 0.0
+    inverse: np.ndarray | None = None
 
 
 def check_equations(certificate: Certificate, along: Expressions) -> list[Finding]:
@@ -55,7 +57,7 @@ def check_equations(certificate: Certificate, along: Expressions) -> list[Findin
     found: list[Finding] = []
     for check, balance in (
         ("rates of positions", _kinematics),
-        ("equations of motion", _momenta),
+        ("equations of motion", momenta_balance),
         ("rates of quadratures", _quadratures),
         ("meters", _meters),
     ):
@@ -102,7 +104,7 @@ def _judged_one(
     size += (least + clock * np.max(np.abs(sizes), axis=1)) / allowed + 1e-300
     blurred = (certificate.unresolved(held) + lengths * certificate.unresolved(load)) / size
     relative = np.where(known, defects / size, 0.0)
-    sharp = known & (blurred <= SHARP)
+    sharp = known & (blurred <= max(SHARP, allowed))
     over = relative - np.where(known, blurred, 0.0) > allowed
     if not sharp.any() and not over.any():
         return unchecked(check, name, "its steps are too long for the nodes of an audit")
@@ -209,7 +211,8 @@ def by_name(given: Any, names: Sequence[str]) -> list[ca.SX]:
 # -- momenta ---------------------------------------------------------------------------------------
 
 
-def _momenta(certificate: Certificate, along: Expressions) -> Balance | None:
+def momenta_balance(certificate: Certificate, along: Expressions) -> Balance | None:
+    """Return the balance of the momenta, or of the velocities where a mass matrix is given."""
     system = certificate.system
     if not hasattr(system, "coordinates"):
         return None
@@ -303,6 +306,7 @@ def _newton(certificate: Certificate, along: Expressions, force: ca.SX) -> Balan
         _columns(certificate, system.v.names),
         np.moveaxis((inverse @ loads[..., None])[..., 0], -1, 0),
         np.moveaxis((np.abs(inverse) @ sizes[..., None])[..., 0], -1, 0),
+        inverse,
     )
 
 

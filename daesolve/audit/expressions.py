@@ -52,6 +52,7 @@ class Expressions:
         # Inputs change from step to step where a motion is stepped from outside.
         for vector in (system.inputs, system.discrete):
             self._know(vector, held)
+        self._know(system.inputs, certificate.columns)
         self._know_reactions()
         self._places = {s.element_hash(): k for k, s in enumerate(self._symbols)}
         self.tables: dict[str, float] = {}

@@ -81,7 +81,7 @@ def glance(run: Instants) -> Audit:
         return Audit((unchecked("run", "", "it took no step"),))
     try:
         along = Expressions(run)
-        found = [*_start(run), *_passed(run, along)]
+        found = [*_start(run), *check_passages(run, along)]
         if run.within.all():
             found += check_goals(run, along)
         elif run.within.any():
@@ -110,7 +110,7 @@ def _start(run: Instants) -> list[Finding]:
     return found
 
 
-def _passed(run: Instants, along: Expressions) -> list[Finding]:
+def check_passages(run: Instants, along: Expressions) -> list[Finding]:
     """Check that guards that have changed their sign had their events."""
     if any(not event.listed for event in posed_events(run.system)):
         return [unchecked("event", "", "runs do not list all events")]

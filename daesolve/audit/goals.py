@@ -80,6 +80,8 @@ def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[F
         first = float(values.ravel()[0])
         values = values - certificate.scales.setdefault(f"the start of {goal.name}", first)
     if own and goal.held_by:
+        if goal.held_by not in certificate.values:
+            raise UnknownSymbolsError(f"the run does not tell {goal.held_by!r}")
         values = np.where(certificate.values[goal.held_by][:, None] > 0.5, values, 0.0)
     known = np.isfinite(values)
     if not known.any():
@@ -142,12 +144,17 @@ def _contact(
 ) -> list[Finding]:
     """Check gap >= 0, N >= 0, N gap = 0, and Coulomb's law; a push that is fainter is rounding."""
     values, sizes, slopes = along_residual(along, ("goal", goal.name), goal.residual)
-    pushes = along.once(("push", goal.name), lambda: [goal.reaction])[0]
     size = sizes + TOUCHING * certificate.scale(f"the gap of {goal.name}", sizes) + 1e-300
     size += _beside(certificate, slopes) / TOUCHING
+    parts = {"overlaps": -values / size}
+    try:
+        pushes = along.once(("push", goal.name), lambda: [goal.reaction])[0]
+    except UnknownSymbolsError as error:
+        overlap = np.maximum(parts["overlaps"], 0.0)
+        found = _of_contact(goal.name, "overlaps", overlap, certificate)
+        return [found, unchecked("contact", goal.name, str(error))]
     largest = max(certificate.scale(f"the push of {goal.name}", pushes), faint) + 1e-300
-    parts = {
-        "overlaps": -values / size,
+    parts |= {
         "pulls": -np.nan_to_num(pushes) / largest,
         "pushes while it is open": np.minimum(
             np.abs(np.nan_to_num(pushes)) / largest, np.abs(values) / size

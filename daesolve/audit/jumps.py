@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -179,7 +180,7 @@ def _held(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray)
     unknown = {name for event in system.events if not event.listed for name in _changed_by(event)}
     told = {int(place): one for one, place in zip(rounds, places, strict=True)}
     found: list[Finding] = []
-    for name in _posed_values(certificate):
+    for name in changed_values(certificate.system):
         if name in unknown:
             said = "events change it that runs do not list"
             found.append(unchecked("discrete value", name, said))
@@ -202,9 +203,8 @@ def _held(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray)
     return found
 
 
-def _posed_values(certificate: Certificate) -> list[str]:
+def changed_values(system: Any) -> list[str]:
     """Return the discrete values that posed events change: contacts and drives have their own."""
-    system = certificate.system
     changed = {name for event in posed_events(system) for name in _changed_by(event)}
     return [name for name in system.discrete.names if name in changed]
 
@@ -268,7 +268,7 @@ def _reset(
         moved = {name: new[name] for name in new if name in at.columns}
         at = replace(at, columns={**at.columns, **moved}, values={**at.values, **held})
     projected = _is_projected(certificate, posed, changed)
-    names = [*_posed_values(certificate), *(() if projected else states)]
+    names = [*changed_values(certificate.system), *(() if projected else states)]
     worst, when, what = 0.0, rounds[0].time, ""
     for name in names:
         said = at.values[name] if name in at.values else at.columns[name][:, 0]

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from daesolve import reporting
+from daesolve.audit import audit_samples
 from daesolve.cli import options
 from daesolve.cli.continuing import begun
 from daesolve.cli.decisions import FormulationName, SolverName
@@ -29,7 +30,9 @@ from daesolve.cli.options import (
 )
 from daesolve.cli.run import shown
 from daesolve.errors import OutOfRangeError
+from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.resuming import problem_of, reopened
+from daesolve.posing.measured import columns_of
 from daesolve.solving.early_ends import reported_otherwise
 from daesolve.solving.stored_runs import keep_audit
 from daesolve.trajectory.reading import stored_run
@@ -59,14 +62,28 @@ def audit(
     formulation: FormulationName = None,
     solver: SolverName = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
+    samples: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Samples of the problem by another program, CSV or Parquet, instead of a run.",
+        ),
+    ] = None,
     source: SourceFile = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Hold a run against what was posed: what holds to how much, and what was not checked.
 
-    A problem is run first; a run on disk is integrated again, and keeps what is found.
+    A problem is run first; a run on disk is integrated again, and keeps what is found. Samples of
+    another program have a column "t" and one for each state.
     """
+    if samples is not None:
+        if until is not None or formulation is not None or solver is not None or rtol is not None:
+            raise OutOfRangeError("samples are not run: leave out options of a run")
+        begin = begun(target, case, model, parameters, set_ or [], initial or [], (None, None))
+        _of_samples(begin.case, samples, as_json=as_json, quiet=quiet)
+        return
     if (Path(target) / MANIFEST).is_file():
         given = (case, model, set_, input_, parameters, initial, until, formulation, solver, rtol)
         if any(option is not None for option in given):
@@ -94,6 +111,18 @@ def audit(
     elif not quiet:
         show(reporting.audit_text(told))
     _leave(run)
+
+
+def _of_samples(case: BoundCase, file: Path, *, as_json: bool, quiet: bool) -> None:
+    """Hold samples in a file against a case, and set the exit status."""
+    found = audit_samples(case.system, columns_of(file), parameters=case.full_parameters)
+    if as_json:
+        typer.echo(reporting.dump(found.as_json()))
+    elif not quiet:
+        typer.echo(str(found))
+    if not found.holds:
+        say(f"contradicted: {found.objection}")
+        raise typer.Exit(CONTRADICTED)
 
 
 def _stored(directory: Path, source: Path | None) -> tuple[Trajectory, Any]:

@@ -125,6 +125,26 @@ def from_csv(path: Path, name: str) -> list[float]:
     return found
 
 
+def columns_of(path: Path) -> dict[str, Any]:
+    """Return the columns of a CSV or Parquet file by name, (path, name) of a CSV file.
+
+    Raises
+    ------
+    PosingError
+        The file cannot be read.
+    """
+    if path.suffix.lower() == ".parquet":
+        import pyarrow.parquet as pq
+
+        try:
+            found = pq.read_table(path)
+        except (OSError, ValueError) as error:
+            raise PosingError(f"{str(path)!r} cannot be read: {error}") from None
+        return {name: found.column(name).to_numpy() for name in found.column_names}
+    rows = _rows(path)
+    return {name.strip(): (path, name.strip()) for name in (rows[0][1] if rows else ())}
+
+
 def first_column(path: Path) -> str:
     """Return the name of the first column of a CSV file.
 

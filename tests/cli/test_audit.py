@@ -89,3 +89,23 @@ def test_a_report_says_first_whether_a_run_holds():
     count = len(audit["findings"])
     told = f"Of {count + 1} checks 1 contradict what was posed, {count} hold."
     assert audit_headline(bad) == told
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_samples_of_another_program_are_held_against_a_problem(tmp_path, kind):
+    run = ds.problem("pendulum").case().solve(1.0)
+    table, file = run.to_pandas().reset_index(), tmp_path / f"samples.{kind}"
+    write = table.to_csv if kind == "csv" else table.to_parquet
+    write(file, index=False)
+    assert "equations of motion, x_dot: to" in call("audit", "pendulum", "--samples", file).stdout
+    heavier = ["audit", "pendulum", "--samples", file, "--set", "gravity=9.9"]
+    told = call(*heavier, code=CONTRADICTED)
+    assert "contradicted: equations of motion" in told.stderr
+    assert document(*heavier, code=CONTRADICTED)["holds"] is False
+
+
+def test_samples_with_options_of_a_run_are_refused(tmp_path):
+    told = call(
+        "audit", "pendulum", "--samples", tmp_path / "s.csv", "--until", "1", code=REQUEST_IS_WRONG
+    )
+    assert "samples are not run" in told.stderr
