@@ -13,6 +13,7 @@ import pytest
 import daesolve as ds
 from daesolve import papers
 from daesolve.algebra.linear import solve_definite
+from daesolve.audit import audit_samples
 from daesolve.gallery import write_page
 from daesolve.trajectory import results
 
@@ -34,6 +35,7 @@ def public_names():
             if at_the_top.get(name) is not getattr(module, name):
                 yield f"{room}.{name}", getattr(module, name)
     yield "algebra.linear.solve_definite", solve_definite
+    yield "audit.audit_samples", audit_samples
     yield "gallery.write_page", write_page
     yield from ((f"papers.{name}", getattr(papers, name)) for name in papers.__all__)
 
