@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daesolve.ensembles.audits import SweepAudit
 from daesolve.ensembles.chunks import DIFFERENCE, MEASURE, PEAK, over_column
 from daesolve.ensembles.sweep_files import arrow, parts, read_part, sweep_manifest
 from daesolve.errors import MissingPackageError, OutOfRangeError
@@ -37,6 +38,8 @@ class Sweep(Shown):
         completed nor were stopped by an event.
     interrupted
         Whether it ended before every member had run.
+    auditor
+        What `audit` asks; None if the results were read from the directory alone.
     """
 
     directory: Path
@@ -44,6 +47,9 @@ class Sweep(Shown):
     done: int
     failed: int
     interrupted: bool = False
+    auditor: Callable[[Sweep, Iterable[int] | None], SweepAudit] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     @classmethod
     def from_directory(cls, directory: str | Path) -> Sweep:
@@ -77,6 +83,33 @@ class Sweep(Shown):
             f"there are no results for the member {number!r}: members are numbered from 0 to "
             f"{self.count - 1}, and {self.done} of them have run"
         )
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the results of each member that has run by column, as they arrived."""
+        for path in parts(self.directory, "members"):
+            yield from read_part(path).to_pylist()
+
+    def audit(self, members: Iterable[int] | None = None) -> SweepAudit:
+        """Hold the runs of members against what was posed.
+
+        Each is run once more, alone, and audited; see `Trajectory.audit`.
+
+        Parameters
+        ----------
+        members
+            Their numbers; None for all that have run.
+
+        Raises
+        ------
+        OutOfRangeError
+            A member has not run, or this was read from its directory alone.
+        """
+        if self.auditor is None:
+            raise OutOfRangeError(
+                "this sweep was read from its directory alone, which does not pose its case: audit "
+                "what daesolve.sweep or daesolve.ensembles.resume_sweep returns"
+            )
+        return self.auditor(self, members)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a row for each member that has run, in their order."""

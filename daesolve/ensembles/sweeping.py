@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
+from daesolve.ensembles.auditing import audited_members
 from daesolve.ensembles.batches import batch_solver
 from daesolve.ensembles.chunks import Task, computing_versions
 from daesolve.ensembles.dispatch import Progress, run_members
@@ -166,7 +168,8 @@ def sweep(
     with Store(place) as store:
         table = store.begin(manifest, table)
         running = _workers(case, task, workers, scheduler)
-        return run_members(store, table, running, progress, batch=task.batch is not False)
+        found = run_members(store, table, running, progress, batch=task.batch is not False)
+    return replace(found, auditor=partial(audited_members, case, task, table))
 
 
 def resume_sweep(
@@ -214,7 +217,8 @@ def resume_sweep(
     with Store(directory) as store:
         table = store.begin(new_manifest(asked, list(table)), table, any_version=any_version)
         running = _workers(case, task, workers, scheduler)
-        return run_members(store, table, running, progress, batch=task.batch is not False)
+        found = run_members(store, table, running, progress, batch=task.batch is not False)
+    return replace(found, auditor=partial(audited_members, case, task, table))
 
 
 def task_of(

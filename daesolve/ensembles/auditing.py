@@ -1,0 +1,66 @@
+"""The audit of a sweep: each of its runs is made once more, and held against what was posed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from daesolve.ensembles.audits import SweepAudit
+from daesolve.ensembles.chunks import Task
+from daesolve.ensembles.members import Table, member_case, values_of
+from daesolve.ensembles.sweep_results import Sweep
+from daesolve.errors import DaesolveError, OutOfRangeError
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.solving.early_ends import reported_otherwise
+from daesolve.trajectory.findings import Audit
+from daesolve.trajectory.trajectory import Trajectory
+
+
+def audited_members(
+    case: BoundCase, task: Task, table: Table, sweep: Sweep, members: Iterable[int] | None = None
+) -> SweepAudit:
+    """Run members of a sweep once more, one by one, and audit each.
+
+    Parameters
+    ----------
+    case, task, table
+        What they share, and the values in which they differ.
+    sweep
+        Their results.
+    members
+        Their numbers; None for all that have run.
+
+    Raises
+    ------
+    OutOfRangeError
+        There is no such member, or it has not run yet.
+    """
+    rows = {row["member"]: row for row in sweep.rows()}
+    audits: dict[int, Audit] = {}
+    unaudited: dict[int, str] = {}
+    apart: dict[int, float] = {}
+    options = {name: value for name, value in task.options.items() if name != "verify"}
+    for number in rows if members is None else members:
+        if number not in rows:
+            raise OutOfRangeError(f"there are no results for the member {number!r}")
+        try:
+            with reported_otherwise():
+                chosen = member_case(case, values_of(table, number))
+                run = chosen.solve(task.until, at=[], **options)
+            audits[number] = run.audit()
+        except DaesolveError as error:
+            unaudited[number] = str(error)
+            continue
+        apart[number] = _apart(run, rows[number])
+    return SweepAudit(audits, unaudited, apart)
+
+
+def _apart(run: Trajectory, row: Mapping[str, Any]) -> float:
+    """Return how far a run ends from where its row in the table says."""
+    ends = {name: row.get(f"end_{name}") for name in run.end_state}
+    off = [
+        abs(run.end_state[name] - float(end)) / max(1.0, abs(run.end_state[name]))
+        for name, end in ends.items()
+        if end is not None
+    ]
+    return max(off, default=0.0)
