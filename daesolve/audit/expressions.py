@@ -49,10 +49,10 @@ class Expressions:
             self._know(vector, {n: np.full(certificate.times.shape, v) for n, v in numbers.items()})
         nodes = certificate.times.shape[1]
         held = {n: np.repeat(v[:, None], nodes, axis=1) for n, v in certificate.values.items()}
+        self._know(system.inputs, certificate.columns)
         # Inputs change from step to step where a motion is stepped from outside.
         for vector in (system.inputs, system.discrete):
             self._know(vector, held)
-        self._know(system.inputs, certificate.columns)
         self._know_reactions()
         self._places = {s.element_hash(): k for k, s in enumerate(self._symbols)}
         self.tables: dict[str, float] = {}
