@@ -89,7 +89,14 @@ def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[F
     rounding = _beside(certificate, slopes) / DRIVEN + 1e-300
     relative = np.where(known, np.abs(values) / (np.nan_to_num(sizes) + rounding), 0.0)
     driven = goal.name in certificate.driven or isinstance(goal, Relation)
-    return [_worst("goal", goal.name, relative, np.abs(values), driven, certificate)]
+    step, node = np.unravel_index(int(np.argmax(relative)), relative.shape)
+    defect, off = float(relative[step, node]), float(np.abs(values[step, node]))
+    terms = float(np.nan_to_num(sizes[step, node] + ROUNDING / DRIVEN * slopes[step, node]))
+    time = certificate.time_at(int(step), int(node))
+    said = (
+        f"its residual is {off:.2g}, {off / (terms + 1e-300):.1g} of its terms, at t = {time:.6g} s"
+    )
+    return [judged("goal", goal.name, defect, DRIVEN if driven else MEASURED, time, said)]
 
 
 def along_residual(
@@ -116,27 +123,6 @@ def along_residual(
 def _beside(certificate: Certificate, slopes: np.ndarray) -> np.ndarray:
     """Return what a residual may be off because states are not known better."""
     return max(ROUNDING, BESIDE * certificate.accuracy) * np.nan_to_num(slopes)
-
-
-def _worst(
-    check: str,
-    name: str,
-    relative: np.ndarray,
-    values: np.ndarray,
-    driven: bool,
-    certificate: Certificate,
-) -> Finding:
-    step, node = np.unravel_index(int(np.argmax(relative)), relative.shape)
-    time = certificate.time_at(int(step), int(node))
-    defect = float(relative[step, node])
-    return judged(
-        check,
-        name,
-        defect,
-        DRIVEN if driven else MEASURED,
-        time,
-        f"its residual is {values[step, node]:.2g}, {defect:.1g} of its terms, at t = {time:.6g} s",
-    )
 
 
 def _contact(

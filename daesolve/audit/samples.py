@@ -36,6 +36,8 @@ CLOCKS = "t", "time"
 """How a column of times may be called."""
 REACTION = "reaction_"
 """Before the name of a reaction, where a column of the files of runs has one."""
+MOST_NAMES = 6
+"""Names in a sentence."""
 TOUCHES = 1e-6
 """The part of its largest gap within which a contact may bear a force."""
 
@@ -114,12 +116,17 @@ def audit_samples(
         said = f"no {NODES} samples in a row are so near that they show a smooth motion"
         return Audit((*found, unchecked("equations of motion", "", said)))
     steps, missing = with_reactions(steps)
-    said = [f"found from the motion, as they are not told: {', '.join(missing)}"] * bool(missing)
+    said = [f"found from the motion, as they are not told: {_listed(missing)}"] * bool(missing)
     rough = len(whole.starts) - len(steps.starts)
     if rough:
         said.append(f"{rough} of {len(whole.starts)} groups of {NODES} samples are too far apart, "
                     "or something jumps there")  # fmt: skip
     return Audit((*found, *check_equations(steps, Expressions(steps))), "; ".join(said))
+
+
+def _listed(names: Sequence[str]) -> str:
+    rest = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _smooth(steps: Certificate, tolerance: float) -> Certificate:

@@ -62,12 +62,15 @@ class Stepped:
         What was seen.
     last
         The positions of the joints at the end, (nq,).
+    joints
+        Positions and speeds of the joints at the samples, (n, nq) and (n, nv).
     """
 
     step: float
     integrator: str
     motion: Motion
     last: np.ndarray
+    joints: tuple[np.ndarray, np.ndarray]
 
 
 def meters(model: Any) -> bool:
@@ -106,6 +109,7 @@ def stepped(model: Any, start: Start, counts: Sequence[int], step: float) -> Ste
     gauge.look(data.qpos, data.qvel, data.ctrl)
     rows = gauge.rows
     seen: list[tuple[float, np.ndarray, float, float, np.ndarray, float]] = []
+    joints: list[tuple[np.ndarray, np.ndarray]] = []
     work, power, seconds, done, message = 0.0, gauge.power, 0.0, 0, ""
     for count in counts:
         while done < count:
@@ -125,12 +129,15 @@ def stepped(model: Any, start: Start, counts: Sequence[int], step: float) -> Ste
         potential, kinetic = gauge.energies
         seen.append((done * step, gauge.positions, potential + kinetic, work, gauge.gaps(rows),
                      kinetic))  # fmt: skip
-    times, positions, energy, works, gaps, kinetics = zip(*seen, strict=True)
+        joints.append((np.array(data.qpos), np.array(data.qvel)))
+    times, centres, energy, works, gaps, kinetics = zip(*seen, strict=True)
     motion = Motion(
-        np.array(times), np.array(positions), np.array(energy), np.array(works), np.array(gaps),
+        np.array(times), np.array(centres), np.array(energy), np.array(works), np.array(gaps),
         max(kinetics), seconds, message,
     )  # fmt: skip
-    return Stepped(step, INTEGRATORS[int(model.opt.integrator)], motion, np.array(data.qpos))
+    way = INTEGRATORS[int(model.opt.integrator)]
+    positions, speeds = zip(*joints, strict=True)
+    return Stepped(step, way, motion, np.array(data.qpos), (np.array(positions), np.array(speeds)))
 
 
 def _goes_on(data: Any, done: int) -> bool:

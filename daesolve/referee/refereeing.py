@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.audit import audit_samples
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
 from daesolve.multibody.model_files import FileMechanism, FileStart, read
 from daesolve.multibody.model_files.child import compiled
@@ -19,10 +20,13 @@ from daesolve.referee.engine import Gauge, Start, closed, heard
 from daesolve.referee.mujoco_run import Stepped, meters, stepped
 from daesolve.referee.own_run import OwnRun, own_run
 from daesolve.referee.verdict import Divergence, Side, Verdict, divergence, side
+from daesolve.trajectory.findings import Audit
 
 UNMOVED = "default"
 SAMPLES = 400
 MOST_WARNINGS = 3
+MOST_AUDITED = 2000
+"""Steps of MuJoCo that are audited."""
 APART = 1e-3
 """The distance at which motions count as apart, over the extent of the model."""
 
@@ -41,6 +45,8 @@ class Refereed:
         The runs by daesolve and by MuJoCo.
     start, counts
         Where they began, and the samples in MuJoCo's longest steps.
+    hard
+        Whether MuJoCo's equalities were made as hard as its steps allow.
     """
 
     verdict: Verdict
@@ -49,6 +55,75 @@ class Refereed:
     others: tuple[Stepped, ...]
     start: Start
     counts: np.ndarray
+    hard: bool = False
+
+    def audit(self, run: int = 0, *, tolerance: float = 1e-6) -> Audit:
+        """Hold MuJoCo's motion against the mechanism that daesolve poses from the file.
+
+        MuJoCo runs once more, and is looked at after each of its steps, the first ones if there are
+        many. How far its rows gape, how far its rates are from its speeds, and what of its momenta
+        no reaction explains is due to its steps, its soft equalities and its dry friction. For
+        daesolve's own run see `own.trajectory.audit()`.
+
+        Parameters
+        ----------
+        run
+            Which of `others`, the one with the longest step by default.
+        tolerance
+            The relative defect that its motion is allowed.
+
+        Raises
+        ------
+        OutOfRangeError
+            There is no such run.
+        """
+        if not isinstance(run, int) or not 0 <= run < len(self.others):
+            raise OutOfRangeError(
+                f"the run is {run!r}, but must be a whole number from 0 to {len(self.others) - 1}"
+            )
+        parts = round(self.others[0].step / self.others[run].step)
+        steps = min(int(self.counts[-1]) * parts, MOST_AUDITED)
+        longest, each = self.others[0].step, np.arange(steps + 1)
+        with heard():
+            model = _model(self.mechanism)
+            if self.hard:
+                harden(model, longest / parts)
+            again = stepped(model, self.start, each.tolist(), longest / parts)
+        return audit_joints(self.mechanism, self.start, again, tolerance)
+
+
+def audit_joints(
+    mechanism: FileMechanism, start: Start, run: Stepped, tolerance: float = 1e-6
+) -> Audit:
+    """Hold a motion of the joints of a model file against its mechanism.
+
+    Parameters
+    ----------
+    mechanism
+        As it was read.
+    start
+        Where the motion began.
+    run
+        The motion.
+    tolerance
+        The relative defect that it is allowed.
+    """
+    rows = [mechanism.start_from(*at) for at in zip(*run.joints, strict=True)]
+    table = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    for body in mechanism.bodies:
+        # Of the two quaternions of one orientation, the one that is nearer to the sample before.
+        names = [name for name in body.coordinates.names if name in table][3:]
+        turned = np.array([table[name] for name in names])
+        signs = np.where(np.sum(turned[:, 1:] * turned[:, :-1], axis=0) < 0.0, -1.0, 1.0)
+        for name in names:
+            table[name] = table[name] * np.cumprod(np.append(1.0, signs))
+    values: dict[str, float] = {}
+    for freedom in mechanism.freedoms.values():
+        values |= freedom.values_of(start.qpos, start.qvel)
+    numbers = {**mechanism.discrete_values_with(values), **start.inputs}
+    system = mechanism.system()
+    table["t"] = run.motion.times
+    return audit_samples(system, table, parameters=numbers, tolerance=tolerance)
 
 
 def refereed(
@@ -115,7 +190,7 @@ def refereed(
     cautions = [f"MuJoCo warns: {words.rstrip('.')}" for words in dict.fromkeys(said)]
     verdict = _verdict(mechanism, gauge, start, own, others, until, tolerance)
     verdict = replace(verdict, notes=(*verdict.notes, *cautions[:MOST_WARNINGS]))
-    return Refereed(verdict, mechanism, own, tuple(others), start, counts)
+    return Refereed(verdict, mechanism, own, tuple(others), start, counts, hard)
 
 
 def hardened(found: Refereed) -> tuple[Side, Divergence]:

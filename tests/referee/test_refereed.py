@@ -158,3 +158,26 @@ def test_the_command_gives_one_object_or_one_sentence(file):
     assert missing.exit_code == 2
     assert "the model file" in missing.output
     assert "does not exist" in missing.output
+
+
+@pytest.mark.slow
+def test_an_audit_says_where_mujocos_motion_contradicts_the_model_and_where_it_does_not(file):
+    """Its soft loop gapes; its joints, rates and momenta are right to its fourth order."""
+    found = refereed(file(LINKAGE), 0.4, halvings=1)
+    assert found.own.trajectory.audit().holds
+    told = {finding.owner for finding in found.audit().contradictions}
+    assert told == {"goal, pin_1", "goal, pin_3"}
+    with pytest.raises(OutOfRangeError, match="the run is 2, but must be a whole number from 0"):
+        found.audit(2)
+
+
+@pytest.mark.slow
+def test_an_audit_tells_a_method_of_order_one_from_one_of_order_four(file):
+    text = PENDULUM.format(damping=0.02)
+    first = text.replace(' integrator="RK4"', "")
+    right = refereed(file(text), 1.0, initial={"pin_angle": 2.0}, halvings=1)
+    assert right.audit(1).holds, str(right.audit(1))
+    rough = refereed(file(first), 1.0, initial={"pin_angle": 2.0}, halvings=1)
+    off = [max(f.defect for f in rough.audit(k).contradictions) for k in (0, 1)]
+    assert {f.check for f in rough.audit().contradictions} >= {"rates of positions"}
+    assert off[0] / off[1] == pytest.approx(2.0, rel=0.2)
