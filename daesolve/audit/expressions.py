@@ -51,11 +51,13 @@ class Expressions:
         held = {n: np.repeat(v[:, None], nodes, axis=1) for n, v in certificate.values.items()}
         self._know(system.inputs, certificate.columns)
         # Inputs change from step to step where a motion is stepped from outside.
+        self._know(system.inputs, certificate.columns)
         for vector in (system.inputs, system.discrete):
             self._know(vector, held)
         self._know_reactions()
         self._places = {s.element_hash(): k for k, s in enumerate(self._symbols)}
         self.tables: dict[str, float] = {}
+        self.kept: dict[str, list[float]] = {}
         for drive in system.drives:
             if drive.lookup is not None:
                 self._look_up(drive.name, drive.values, drive.lookup)

@@ -14,10 +14,10 @@ import numpy as np
 
 from daesolve.audit.certificate import Certificate
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
-from daesolve.audit.goals import BESIDE, ROUNDING, along_residual, check_goals
+from daesolve.audit.goals import check_goals
 from daesolve.audit.passages import posed_events
+from daesolve.audit.rounding import measured
 from daesolve.posing.events import Event
-from daesolve.posing.symbols import time
 from daesolve.trajectory.findings import Audit, Finding, Verdict, judged, unchecked
 
 TURN = 2.0 * np.pi
@@ -132,15 +132,10 @@ def check_passages(run: Instants, along: Expressions) -> list[Finding]:
 
 def _missed(run: Instants, along: Expressions, event: Event) -> tuple[float, float] | None:
     """Return the first two times between which a guard passes without its event; None if none."""
-    accuracy = run.accuracy
     for place, guard in enumerate(ca.vertsplit(event.guards)):
         key = f"{event.name}, {place}"
-        values, sizes, slopes = along_residual(along, ("guard", key), guard)
-        rates = along.once(("clock", key), lambda of=guard: [ca.fabs(ca.gradient(of, time))])
-        least = max(PASSED, STEPS_OFF * accuracy) * sizes
-        least += max(ROUNDING, BESIDE * accuracy) * slopes
-        # Times are rounded, by which a fast guard moves at a late time.
-        least += 4.0 * np.spacing(np.abs(run.times)) * rates[0]
+        values, sizes, beside = measured(along, ("guard", key), guard)
+        least = max(PASSED, STEPS_OFF * run.accuracy) * sizes + beside
         row, zero, changing = values[:, 0], least[:, 0], _changing(run, guard)
         known = np.flatnonzero(np.abs(row) > zero)
         before, after = known[:-1], known[1:]

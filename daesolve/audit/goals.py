@@ -9,7 +9,8 @@ import numpy as np
 
 from daesolve.audit.certificate import Certificate
 from daesolve.audit.equations import ENERGY, applied_force, friction_of, without_unit
-from daesolve.audit.expressions import Expressions, UnknownSymbolsError, size_of
+from daesolve.audit.expressions import Expressions, UnknownSymbolsError
+from daesolve.audit.rounding import measured
 from daesolve.posing.goals import AnyGoal, Goal, Holonomic, Invariant, Nonholonomic, Relation
 from daesolve.trajectory.findings import Finding, judged, unchecked
 
@@ -17,11 +18,6 @@ DRIVEN = 1e-8
 """The part of its terms that the residual of a goal may be whose errors are fed back."""
 MEASURED = 1e-3
 """The same of a goal that is only measured: a run that leaves it this far is another motion."""
-ROUNDING = 1e-15
-"""The part of the largest position or velocity, whichever it is, that counts as rounding."""
-BESIDE = 100.0
-"""How many times the accuracy of a step a residual may be off beside the largest of the positions
-or velocities: the terms of a residual may all pass through zero where the states do not."""
 FAINT = 1e-6
 """The part of the usual force beside which the largest push of a contact is rounding itself."""
 REPORTED = 1e-9
@@ -75,7 +71,7 @@ def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[F
     constraint = own and (isinstance(goal, Holonomic | Nonholonomic) or goal.at_start)
     if own and not constraint and not hasattr(certificate.system, "coordinates"):
         return [unchecked("goal", goal.name, "a control system approaches it from its start")]
-    values, sizes, slopes = along_residual(along, ("goal", goal.name), goal.residual)
+    values, sizes, beside = measured(along, ("goal", goal.name), goal.residual)
     if own and goal.from_start:
         first = float(values.ravel()[0])
         values = values - certificate.scales.setdefault(f"the start of {goal.name}", first)
@@ -86,12 +82,12 @@ def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[F
     known = np.isfinite(values)
     if not known.any():
         return [unchecked("goal", goal.name, "the run has no reactions here")]
-    rounding = _beside(certificate, slopes) / DRIVEN + 1e-300
-    relative = np.where(known, np.abs(values) / (np.nan_to_num(sizes) + rounding), 0.0)
+    size = np.nan_to_num(sizes) + beside / DRIVEN + 1e-300
+    relative = np.where(known, np.abs(values) / size, 0.0)
     driven = goal.name in certificate.driven or isinstance(goal, Relation)
     step, node = np.unravel_index(int(np.argmax(relative)), relative.shape)
     defect, off = float(relative[step, node]), float(np.abs(values[step, node]))
-    terms = float(np.nan_to_num(sizes[step, node] + ROUNDING / DRIVEN * slopes[step, node]))
+    terms = float(np.nan_to_num(sizes[step, node]) + beside[step, node])
     time = certificate.time_at(int(step), int(node))
     said = (
         f"its residual is {off:.2g}, {off / (terms + 1e-300):.1g} of its terms, at t = {time:.6g} s"
@@ -99,39 +95,13 @@ def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[F
     return [judged("goal", goal.name, defect, DRIVEN if driven else MEASURED, time, said)]
 
 
-def along_residual(
-    along: Expressions, key: tuple[str, str], residual: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the values of an expression, the sizes of its terms, and its steepness.
-
-    That is how much it changes where all positions, or velocities, do by the largest. Where nothing
-    moves, the terms of a residual are rounding of these themselves.
-    """
-
-    def write() -> list[ca.SX]:
-        written = along.written(ca.SX(residual))
-        slopes = [ca.sum1(ca.fabs(ca.gradient(written, one.vector))) for one in along.moving]
-        return [written, size_of(written), *slopes]
-
-    values, sizes, *slopes = along.once(key, write)
-    steep = np.zeros(values.shape)
-    for size, slope in zip(along.largest, slopes, strict=True):
-        steep += size * slope
-    return values, sizes, steep
-
-
-def _beside(certificate: Certificate, slopes: np.ndarray) -> np.ndarray:
-    """Return what a residual may be off because states are not known better."""
-    return max(ROUNDING, BESIDE * certificate.accuracy) * np.nan_to_num(slopes)
-
-
 def _contact(
     goal: Any, certificate: Certificate, along: Expressions, faint: float
 ) -> list[Finding]:
     """Check gap >= 0, N >= 0, N gap = 0, and Coulomb's law; a push that is fainter is rounding."""
-    values, sizes, slopes = along_residual(along, ("goal", goal.name), goal.residual)
+    values, sizes, beside = measured(along, ("goal", goal.name), goal.residual)
     size = sizes + TOUCHING * certificate.scale(f"the gap of {goal.name}", sizes) + 1e-300
-    size += _beside(certificate, slopes) / TOUCHING
+    size += beside / TOUCHING
     parts = {"overlaps": -values / size}
     try:
         pushes = along.once(("push", goal.name), lambda: [goal.reaction])[0]
@@ -158,14 +128,14 @@ def _friction(
     goal: Any, certificate: Certificate, along: Expressions, largest: float
 ) -> list[Finding]:
     pairs = friction_of(certificate.system, goal)
-    found = [along_residual(along, ("slip", slip.name), slip.residual) for slip, _ in pairs]
-    slips, steep = (np.array([of[k] for of in found]) for k in (0, 2))
+    found = [measured(along, ("goal", slip.name), slip.residual) for slip, _ in pairs]
+    slips, beside = (np.array([of[k] for of in found]) for k in (0, 2))
     forces = np.nan_to_num(along.once(("friction", goal.name), lambda: [f for _, f in pairs]))
     loads = along.once(("limit", goal.name), lambda: [goal.reaction * goal.static])
     limit = np.nan_to_num(loads)[0] + _lent(goal, along)
     force, power = np.sqrt(np.sum(forces**2, axis=0)), np.sum(forces * slips, axis=0)
     speed = np.sqrt(np.sum(slips**2, axis=0))
-    rounding = ROUNDING / TOUCHING * float(np.nanmax(steep, initial=0.0))
+    rounding = float(np.max(beside, initial=0.0)) / TOUCHING
     fastest = max(certificate.scale(f"the slip of {goal.name}", speed), rounding) + 1e-300
     parts = {
         "rubs with more than friction allows": (force - limit) / largest,

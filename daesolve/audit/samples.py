@@ -24,8 +24,9 @@ from daesolve.audit.equations import (
 )
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
 from daesolve.audit.glancing import Instants, check_passages
-from daesolve.audit.goals import BESIDE, check_goals
+from daesolve.audit.goals import check_goals
 from daesolve.audit.jumps import changed_values
+from daesolve.audit.rounding import BESIDE
 from daesolve.errors import OutOfRangeError, UnknownNameError
 from daesolve.posing.goals import Goal
 from daesolve.posing.measured import column_of
@@ -178,8 +179,10 @@ def _samples(system: Any, table: Mapping[str, Any]) -> Samples:
         column = next((c for c in (name, f"{REACTION}{name}") if c in table), None)
         if column is not None:
             columns[name] = told(name, column)
-    # What no posed event changes keeps its value; contacts are taken as they begin.
-    changed = changed_values(system)
+    # What no event changes keeps its value; contacts are taken as they begin.
+    changed = set(changed_values(system))
+    for drive in system.drives:
+        changed |= set(drive.values.names) if drive.period is not None else set()
     values = {
         n: told(n) if n in table else np.full(len(times), usual)
         for n, usual in system.discrete.defaults.items()

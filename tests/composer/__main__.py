@@ -33,15 +33,21 @@ def main() -> None:
     if given.only is not None:
         composition = compose(given.seed, given.only)
         sys.stdout.write(script_of(composition) + TAIL)
-        result = begin(script_of(composition), given.hang).result()
+        asked = script_of(composition), given.hang
+        result = begin(*asked, must_run=composition.must_run).result()
         sys.stdout.write(f"\n# {result.ended}, {result.seconds:.1f} s of CPU\n")
         _show(given.only, composition, result, given.whole)
         return
     ends: collections.Counter[str] = collections.Counter()
     keys: collections.Counter[str] = collections.Counter()
+    ways: collections.Counter[str] = collections.Counter()
+    kinds: collections.Counter[str] = collections.Counter()
     begun, used = time.monotonic(), 0.0
     for index, composition, result in _results(given):
         ends[result.ended] += 1
+        ways[f"run as: {composition.way}"] += 1
+        kinds.update({f"with: {part.kind}" for part in composition.parts})
+        kinds.update(["that must run"] * composition.must_run)
         sys.stderr.write(f"{index} {result.seconds:.1f} {result.ended}\n")
         used += result.seconds
         fresh = [key for key in sorted(result.keys) if keys[key] < KEPT]
@@ -52,7 +58,7 @@ def main() -> None:
             break
     count = ends.total()
     sys.stdout.write(f"\n# {count} systems, {used / count:.2f} s of CPU each\n")
-    for counts in (ends, keys):
+    for counts in (ways, kinds, ends, keys):
         sys.stdout.writelines(f"{number:6} {text}\n" for text, number in counts.most_common())
 
 
@@ -61,7 +67,8 @@ def _results(given: argparse.Namespace) -> Iterator[tuple[int, Composition, Resu
     waiting: collections.deque[tuple[int, Composition, Job]] = collections.deque()
     for index in itertools.count(given.first):
         composition = compose(given.seed, index)
-        waiting.append((index, composition, begin(script_of(composition), given.hang)))
+        job = begin(script_of(composition), given.hang, must_run=composition.must_run)
+        waiting.append((index, composition, job))
         if len(waiting) == given.jobs:
             number, composition, job = waiting.popleft()
             yield number, composition, job.result()

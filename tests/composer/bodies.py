@@ -37,6 +37,21 @@ def particle(draw: Draw) -> Part:
     )
 
 
+def point_in_space(draw: Draw) -> Part:
+    """A point in space, which may fall."""
+    names = [draw.name(letter) for letter in "xyz"]
+    mass, weight = draw.number(0.5, 3.0), draw.choice([9.81, 9.81, 0.0])
+    square = " + ".join(f"q.dot.{name} ** 2" for name in names)
+    places = {name: draw.number(-1.0, 1.0) for name in names}
+    return Part(
+        "point in space",
+        dict.fromkeys(names, "m"),
+        kinetic=[f"{mass} * ({square}) / 2"],
+        potential=[f"{mass} * {weight} * q.{names[2]}"],
+        initial=places | {f"{name}_dot": draw.number(-2.0, 2.0) for name in names},
+    )
+
+
 def rod_pendulum(draw: Draw) -> Part:
     """A pendulum in Cartesian coordinates."""
     x, y, rod = draw.name("x"), draw.name("y"), draw.name("rod")
@@ -243,6 +258,7 @@ def guided_slider(draw: Draw) -> Part:
 BODIES = {
     slider: 3.0,
     particle: 3.0,
+    point_in_space: 1.5,
     rod_pendulum: 3.0,
     pendulum: 2.0,
     cart_pendulum: 1.0,

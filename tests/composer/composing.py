@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -46,9 +47,23 @@ WAYS = {
     "stored": 0.7,
     "stepped": 1.0,
     "lanes": 0.4,
-    "unit": 0.05,
+    "swept": 0.4,
+    "orbit": 0.7,
+    "unit": 0.1,
 }
 """Ways to run, and how often."""
+MUST_RUN = re.compile(
+    "|".join(
+        [
+            "slider|particle|point in space|slider with an inertia that grows|rolling disc",
+            "pendulum|pendulum in Cartesian coordinates|cart with a pendulum",
+            "sleigh|skate in quasi-velocities|rigid body in (body rates|Euler parameters)",
+            "spring|(linear|quadratic|saturated|one-sided|smooth friction) damper|push, .*",
+            "counter|mark|stop",
+        ]
+    )
+)
+"""Kinds of parts of which every composition has a motion, so that no run of it may be refused."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +88,11 @@ class Composition:
     options: Mapping[str, str] = field(default_factory=dict)
     way: str = "solve"
     other: str = "{}"
+
+    @property
+    def must_run(self) -> bool:
+        """Whether it has a motion to its end, or to a stop."""
+        return all(MUST_RUN.fullmatch(part.kind) for part in self.parts)
 
     def without(self, place: int) -> Composition:
         """Leave a part out, and with it all parts that use what it defines."""

@@ -152,4 +152,31 @@ def string(draw: Draw) -> Part | None:
     )
 
 
-CONTACTS = {support: 3.0, string: 1.0}
+def ground(draw: Draw) -> Part | None:
+    """A level floor under a point in space, on which it slides in two directions."""
+    names = draw.coordinates("m")
+    heights = [name for name in names if name.startswith("z")]
+    if not heights:
+        return None
+    z, contact = draw.choice(heights), draw.name("ground")
+    x, y = z.replace("z", "x"), z.replace("z", "y")
+    away = draw.choice([0.0, draw.number(0.05, 0.8)])
+    gap = f"q.{z} - {draw.value(z) - away!r}"
+    if away and draw.chance(0.25):
+        gap += f" - 0.02 * ca.sin({draw.number(2.0, 12.0)} * {draw.time()})"
+    belt = draw.choice(["", "", " - 0.3"])
+    more = [f"slip=[q.dot.{x}{belt}, q.dot.{y}]", f"friction={draw.number(0.1, 0.7)}"]
+    if draw.chance(0.5):
+        more.append(f"restitution={draw.choice([0.0, 0.5, 0.8])}")
+    if away:
+        more.append("closed=False")
+    return Part(
+        "contact in space",
+        lines=[f"{contact} = ds.Contact({', '.join([repr(contact), gap, *more])})"],
+        goals=[contact],
+        frees=[] if away else _freed(z),
+        forward=True,
+    )
+
+
+CONTACTS = {support: 3.0, ground: 2.0, string: 1.0}

@@ -25,6 +25,7 @@ than one: the solvers are precise to 1e-10, and resets and impacts amplify error
 LOOSE = 1e-3
 """The same with multipliers, whose solvers are precise to 1e-8."""
 
+GOOD = ("completed", "stopped_by_event")
 EXPECTED = re.compile(
     "|".join(
         [
@@ -103,22 +104,34 @@ class Job:
         return Result("crash", used, (Finding("crash", f"the process died with status {status}"),))
 
 
-def begin(script: str, seconds: int = 60) -> Job:
-    """Begin a script in a process that has all that this one has imported and compiled."""
+def begin(script: str, seconds: int = 60, *, must_run: bool = False) -> Job:
+    """Begin a script in a process that has all that this one has imported and compiled.
+
+    Parameters
+    ----------
+    script
+        The program.
+    seconds
+        Of CPU, after which it hangs.
+    must_run
+        Whether a refusal or an early end of its run is wrong, whatever it says.
+    """
     reader, writer = multiprocessing.Pipe(duplex=False)
     process = os.fork()
     if process == 0:
-        _work(script, writer, seconds)
+        _work(script, writer, seconds, must_run)
     writer.close()
     return Job(process, reader, seconds)
 
 
-def _work(script: str, writer: Connection, seconds: int) -> None:
+def _work(script: str, writer: Connection, seconds: int, must_run: bool) -> None:
     """Run a script, tell what became of it, and end the process."""
     begun = resource.getrusage(resource.RUSAGE_SELF)
     limit = int(begun.ru_utime + begun.ru_stime) + seconds
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
     ended, findings = judge(script)
+    if must_run and not findings and ended not in GOOD:
+        findings = [Finding("must run", ended)]
     writer.send(json.dumps({"ended": ended, "findings": [asdict(f) for f in findings]}))
     writer.close()
     os._exit(0)
@@ -165,6 +178,9 @@ def _judged(script: str, names: dict[str, Any]) -> tuple[str, list[Finding]]:
         except Exception as error:
             return ended, [*found, Finding("audit error", _told(error))]
         found += [Finding("audit", f"{f.check}: {f.sentence}") for f in audited.contradictions]
+    for way, audited in names.get("audits", {}).items():
+        told = audited.contradictions
+        found += [Finding("audit", f"{way}: {f.check}: {f.sentence}") for f in told]
     return ended, [*dict.fromkeys([*found, *_apart(run, names)])]
 
 

@@ -37,7 +37,8 @@ def shrink(composition: Composition, wrong: Set[str]) -> Composition:
             if repr(smaller) in tried:
                 continue
             tried.add(repr(smaller))
-            result = begin(script_of(smaller), HANGS).result()
+            asked = script_of(smaller), HANGS
+            result = begin(*asked, must_run=smaller.must_run).result()
             used += result.seconds
             if {finding.key for finding in result.findings} & wrong:
                 composition, improved = smaller, used < MOST_SECONDS

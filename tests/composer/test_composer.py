@@ -106,7 +106,9 @@ def wrong_among(seed: int, first: int) -> list[str]:
     warm()
     told: list[str] = []
     for index in range(first, first + SYSTEMS):
-        result = begin(script_of(compose(seed, index))).result()
+        composition = compose(seed, index)
+        must = composition.must_run
+        result = begin(script_of(composition), must_run=must).result()
         told += [f"--seed {seed} --only {index}: {finding.key}" for finding in result.findings]
     return told
 

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Sequence
 from .composing import Composition
 from .parts import Part
 
-HEAD = "import tempfile\n\nimport casadi as ca\nimport numpy as np\n\nimport daesolve as ds\n"
+HEAD = """import tempfile
+
+import casadi as ca
+import numpy as np
+
+import daesolve as ds
+from daesolve.audit import audit_samples
+from daesolve.audit.passages import posed_events
+"""
 TAIL = """
 print(run.outcome.value, run.message)
 for event in run.events:
@@ -82,6 +90,40 @@ WAYS = {
         SOLVE,
         "others = {'lane': again.end_state}",
     ],
+    "swept": [
+        *CASE,
+        SOLVE,
+        "others, audits = {}, {}",
+        "more = {n: v for n, v in options.items() if n != 'start_time'}",
+        "if initial:",
+        "    name = next(iter(initial))",
+        "    members = [{name: initial[name] + 0.001 * k} for k in range(3)]",
+        "    folder = tempfile.TemporaryDirectory()",
+        "    from daesolve.ensembles import sweep",
+        "    swept = sweep(",
+        "        problem.case('one'), members, out=folder.name, until=until, workers=0, **more)",
+        "    found = swept.member(0)",
+        "    if found['outcome'] == run.outcome.value:",
+        "        others = {'sweep': {s: found['end_' + s] for s in run.end_state}}",
+        "    elif found['outcome'] != 'failed':",
+        "        raise AssertionError('swept: ' + found['outcome'] + ': ' + found['message'])",
+        "    audits = {f'member {k}': one for k, one in swept.audit().audits.items()}",
+    ],
+    "orbit": [
+        SOLVE,
+        "others, audits = {}, {}",
+        "names = [event.name for event in run.events]",
+        "seen = [event for event in run.events if names.count(event.name) > 1]",
+        "seen = [event for event in seen if event.name in {e.name for e in posed_events(system)}]",
+        "if seen and 'inputs' not in options:",
+        "    last = seen[-1].after or seen[-1].detail",
+        "    start = {name: last[name] for name in run.end_state if name in last}",
+        "    try:",
+        "        orbit = ds.analysis.periodic_orbit(system, start, section=seen[-1].name)",
+        "        audits['orbit'] = orbit.audit()",
+        "    except ds.DaesolveError as error:",
+        "        print(type(error).__name__, error)",
+    ],
     "unit": [
         SOLVE,
         "import fmpy",
@@ -90,10 +132,12 @@ WAYS = {
         "    unit = system.to_fmu(folder + '/unit.fmu', initial, **exact)",
         "    found = fmpy.simulate_fmu(",
         "        folder + '/unit.fmu', fmi_type='CoSimulation', start_time=begin,",
-        "        stop_time=until, output_interval=(until - begin) / 20, relative_tolerance=1e-12,",
+        "        stop_time=until, output_interval=(until - begin) / 400, relative_tolerance=1e-12,",
         "        record_events=False)",
         "again = {s: float(found[s][-1]) for s in run.end_state if s in found.dtype.names}",
         "others = {'unit': again}",
+        "table = {name: found[name] for name in found.dtype.names}",
+        "audits = {'unit': audit_samples(run.auditor.prepared.system, table)}",
     ],
 }
 """Ways to run, and states at the end that should be the same."""
