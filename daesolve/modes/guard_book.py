@@ -246,10 +246,15 @@ class GuardBook:
     def _first_rates(
         self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray, rates: np.ndarray
     ) -> np.ndarray:
-        """Return the rates of guards, a moment later where one at zero or past it has none."""
+        """Return the rates of guards, a moment later where one at zero or past it has none.
+
+        A barrier at zero without a rate is one at which the motion rests: it does not pass.
+        """
         if self._later is None or np.count_nonzero(rates) == len(rates):
             return rates
-        still = self.carried.judged & self.armed & (self.traits.ways * values >= -self.tolerances)
+        along, barriers = self.traits.ways * values, self.traits.barriers
+        near = (along > 0.0) | (~barriers & (along >= -self.tolerances))
+        still = self.carried.judged & self.armed & near
         if self._borders is not None:
             still |= self._borders.known & (values == 0.0)
         still &= rates == 0.0
