@@ -1,17 +1,28 @@
-"""Finds where a guard passed that no solver found, by its values along the motion."""
+"""Integrates up to the first guard that interrupts the motion.
+
+A passage that no solver found is looked for by the values of the guard along the motion. One that
+a solver found where a guard is only kept at zero is none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.built_once import built_once
 from daesolve.formulations import OdeProblem
-from daesolve.integration.run_state import RunState, unobserved
+from daesolve.integration.effort import Counted
+from daesolve.integration.event_handling import AT_ONCE
+from daesolve.integration.run_state import AGREED_STEPS, RunState, unobserved
 from daesolve.modes.transitions import Transitions
-from daesolve.solvers import Observer, SegmentEnd, State, Status
+from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status
+from daesolve.solvers.accepted_steps import inner_states, inner_times
+from daesolve.solvers.segment import first_stop
+from daesolve.trajectory.results import StepBlock
 
 PARTS = 16
 """At the ends of so many parts of a stretch guards are evaluated."""
@@ -30,6 +41,94 @@ def solve_through(
         here = State(end.time, end.state, start.p, start.motion)
         end = end.followed_by(run.solve(here, until, at[len(end.samples) :], observe))
     return end
+
+
+def solve_within_budget(
+    run: RunState, start: State, until: float, at: np.ndarray, observe: Observer
+) -> SegmentEnd:
+    """Integrate, and end with a block of steps where the run reaches its limit of cost."""
+    run.effort.begin(start.time)
+    spent, watch, believed = run.record.rhs_evaluations, run.conservation, None
+    if watch is not None:
+        watch.begin(start.time)
+        believed = partial(watch.believed, p=start.p)
+    counted = Counted(run.effort, run.monitor, observe, spent, believed)
+    return run.solve(start, until, at, counted)
+
+
+def up_to_guards(
+    run: RunState,
+    transitions: Transitions,
+    start: State,
+    until: float,
+    at: np.ndarray,
+    blocks: list[StepBlock],
+) -> SegmentEnd:
+    """Integrate up to the first reset, and see that none was passed over.
+
+    Parameters
+    ----------
+    run, transitions
+        The run, and what switches its modes.
+    start, until, at
+        As of `Solver.segment`.
+    blocks
+        Takes the steps.
+    """
+    end = solve_within_budget(run, start, until, at, blocks.append)
+    kept = _kept_at_zero(run, transitions, start, blocks)
+    while kept.any() and any(kept[hit.index] for hit in end.hits):
+        hits = tuple(hit for hit in end.hits if not kept[hit.index])
+        stopped = first_stop(run.prepared.problem, hits) is not None
+        known, end = end, replace(end, hits=hits)
+        if stopped or end.status is not Status.STOPPED:
+            break
+        here = State(end.time, end.state, start.p, start.motion)
+        rest = at[len(end.samples) :]
+        end = end.followed_by(solve_within_budget(run, here, until, rest, blocks.append))
+        if end.time == known.time:
+            break
+        kept = _kept_at_zero(run, transitions, start, blocks)
+    late = transitions.late(end.time, end.state, start.p)
+    if late:
+        known = {*transitions.late(start.time, start.x, start.p), *(hit.index for hit in end.hits)}
+        late = [guard for guard in late if guard not in known and not kept[guard]]
+    if not late:
+        return end
+    guard, moment = first_zero(run, transitions, start, end, late)
+    blocks.clear()
+    if moment == start.time:
+        nothing = np.empty((0, len(start.x)))
+        end = SegmentEnd(Status.STOPPED, "", moment, start.x, nothing, (), 0, 0)
+    else:
+        at = at[run.sign * (at - moment) <= 0.0]
+        end = solve_through(run, start, moment, at, blocks.append)
+    if end.time != moment:
+        return end
+    hit = EventHit(guard, end.time, end.state)
+    return replace(end, status=Status.STOPPED, hits=(*end.hits, hit))
+
+
+def _kept_at_zero(
+    run: RunState, transitions: Transitions, start: State, blocks: Sequence[StepBlock]
+) -> np.ndarray:
+    """Return which guards rest at zero at the start of a stretch, and have not left it since.
+
+    Friction that sticks keeps a slip at zero. What passes there is the error of the solver.
+    """
+    problem, p = run.prepared.problem, start.p
+    kept = transitions.book.rests(start.time, start.x, p)
+    accuracy = min(AGREED_STEPS * run.prepared.solver.step_tolerance, AT_ONCE)
+    last, state = np.array([start.time]), start.x[None, :]
+    for block in blocks if kept.any() else ():
+        times, states = np.append(last, block.times), np.vstack([state, block.states])
+        rates = evaluate_block(problem.rhs, times, states, p)[0]
+        times = np.append(times, inner_times(times))
+        states = np.vstack([states, inner_states(times[: len(rates)], states, rates)])
+        values = evaluate_block(problem.guards, times, states, p)[0]
+        kept &= transitions.book.within(values, accuracy).all(axis=0)
+        last, state = block.times[-1:], block.states[-1:]
+    return kept
 
 
 def first_zero(

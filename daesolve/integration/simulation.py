@@ -20,7 +20,6 @@ from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import StorageError
 from daesolve.integration.certifying import Auditor, Stage
 from daesolve.integration.checkpoints import Keeper
-from daesolve.integration.effort import Counted
 from daesolve.integration.endings import (
     Verdict,
     by_cost,
@@ -33,7 +32,7 @@ from daesolve.integration.endings import (
 from daesolve.integration.event_handling import at_start, through
 from daesolve.integration.forgetting import forget
 from daesolve.integration.kept_places import glanced_at
-from daesolve.integration.late_guards import first_zero, solve_through
+from daesolve.integration.late_guards import solve_within_budget, up_to_guards
 from daesolve.integration.looks import among, looks, see_reset
 from daesolve.integration.opening import opening
 from daesolve.integration.points import (
@@ -141,9 +140,11 @@ def _segment(run: RunState, here: Boundary, until: float, motion: object) -> Seg
     start = State(here.time, here.state, run.values(here), motion)
     see_reset(run, here)
     if transitions is not None and switched:
-        end = _up_to_guards(run, transitions, (here, start), until, times)
+        blocks: list[StepBlock] = []
+        end = up_to_guards(run, transitions, start, until, times, blocks)
+        run.watch_later(blocks, here.mode)
     else:
-        end = _solve_within_budget(run, start, until, times, _watching(run))
+        end = solve_within_budget(run, start, until, times, _watching(run))
     end = _looked(run, start.p, (times, looking), end)
     run.sample(at, end.samples, here)
     run.flat_zeros.take(end.hits, here.time, start.p)
@@ -181,50 +182,6 @@ def _watching(run: RunState) -> Observer:
         return run.monitor.over
 
     return watch
-
-
-def _solve_within_budget(
-    run: RunState, start: State, until: float, at: np.ndarray, observe: Observer
-) -> SegmentEnd:
-    """Integrate, and end with a block of steps where the run reaches its limit of cost."""
-    run.effort.begin(start.time)
-    spent, watch, believed = run.record.rhs_evaluations, run.conservation, None
-    if watch is not None:
-        watch.begin(start.time)
-        believed = partial(watch.believed, p=start.p)
-    counted = Counted(run.effort, run.monitor, observe, spent, believed)
-    return run.solve(start, until, at, counted)
-
-
-def _up_to_guards(
-    run: RunState,
-    transitions: Transitions,
-    place: tuple[Boundary, State],
-    until: float,
-    at: np.ndarray,
-) -> SegmentEnd:
-    """Integrate up to the first reset, and see that none was passed over."""
-    here, start = place
-    blocks: list[StepBlock] = []
-    end = _solve_within_budget(run, start, until, at, blocks.append)
-    late = transitions.late(end.time, end.state, start.p)
-    if late:
-        known = {*transitions.late(start.time, start.x, start.p), *(hit.index for hit in end.hits)}
-        late = [guard for guard in late if guard not in known]
-    if late:
-        guard, moment = first_zero(run, transitions, start, end, late)
-        blocks.clear()
-        if moment == start.time:
-            nothing = np.empty((0, len(start.x)))
-            end = SegmentEnd(Status.STOPPED, "", moment, start.x, nothing, (), 0, 0)
-        else:
-            at = at[run.sign * (at - moment) <= 0.0]
-            end = solve_through(run, start, moment, at, blocks.append)
-        if end.time == moment:
-            hit = EventHit(guard, end.time, end.state)
-            end = replace(end, status=Status.STOPPED, hits=(*end.hits, hit))
-    run.watch_later(blocks, here.mode)
-    return end
 
 
 def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None) -> Trajectory:

@@ -94,6 +94,7 @@ class GuardBook:
         count = len(table.guarded)
         self._rounding = np.zeros(count)
         self._largest = np.zeros(len(table.events))
+        self._fastest = np.zeros(count)
         self._reached, self._entered = np.zeros(count), math.nan
         self.tolerances, self._zeros = np.zeros(count), [0.0] * count
         self.armed = np.ones(count, dtype=bool)
@@ -105,7 +106,7 @@ class GuardBook:
         kinds = traits.either, traits.recorded, traits.constant
         self._any_either, self._any_recorded, self._any_constant = (bool(k.any()) for k in kinds)
         nothing = np.empty(0)
-        self._measured = Measured(math.nan, b"", nothing, nothing, nothing, [])
+        self._measured = Measured(math.nan, b"", nothing, nothing, nothing, nothing, [])
 
     @cached_property
     def _evaluate(self) -> Evaluator:
@@ -117,6 +118,7 @@ class GuardBook:
             "largest": self._largest,
             "rounding": self._rounding,
             "reached": self._reached,
+            "fastest": self._fastest,
             "entered": self._entered,
             "armed": self.armed,
             "passed": self.passed,
@@ -126,9 +128,9 @@ class GuardBook:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore what `saved` returned."""
-        kinds = "largest", "rounding", "reached", "passed"
+        kinds = "largest", "rounding", "reached", "fastest", "passed"
         found = (np.array(saved[kind], dtype=float) for kind in kinds)
-        self._largest, self._rounding, self._reached, self.passed = found
+        self._largest, self._rounding, self._reached, self._fastest, self.passed = found
         self._entered = float(saved["entered"])
         self._judge_zero()
         self.armed = np.array(saved["armed"], dtype=bool)
@@ -218,8 +220,12 @@ class GuardBook:
         state = x.tobytes()
         if time == known.time and p is known.p and state == known.state:
             return known
-        values, rates = self._evaluate(time, x, p)
-        rates = self._first_rates(time, x, p, values, rates)
+        values, found = self._evaluate(time, x, p)
+        rates = self._first_rates(time, x, p, values, found)
+        # What a constraint keeps at zero moves by rounding alone.
+        self._fastest = np.fmax(self._fastest, np.abs(found))
+        rounding = (found != 0.0) & (np.abs(found) <= TOGETHER * self._fastest)
+        rates = np.where(rounding, 0.0, rates)
         begins = math.isnan(self._entered)
         if begins:
             self._entered = time
@@ -240,7 +246,7 @@ class GuardBook:
                 self.armed[guard] = True
             if along >= -self._zeros[guard]:
                 near.append(guard)
-        self._measured = Measured(time, state, p, values, rates, near)
+        self._measured = Measured(time, state, p, values, rates, found, near)
         return self._measured
 
     def _first_rates(
@@ -278,6 +284,15 @@ class GuardBook:
         self._reach = self._largest[self.table.owners]
         self.tolerances = np.maximum(TOGETHER * self._reach, self._rounding)
         self._zeros: list[float] = self.tolerances.tolist()
+
+    def rests(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return which guards are at zero and have no rate, to rounding."""
+        seen = self._seen(time, x, p)
+        return (np.abs(seen.values) <= self.tolerances) & (seen.rates == 0.0)
+
+    def within(self, values: np.ndarray, accuracy: float) -> np.ndarray:
+        """Return which of some values of guards, (k, guards), are zero to an accuracy."""
+        return np.abs(values) <= accuracy * self._reach
 
     def outside(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return how far each guard is past zero, in the direction in which it counts.
@@ -442,7 +457,7 @@ class GuardBook:
             self.passed[guard] = time + min(leaves, FLAT * span or np.inf)
             if self._is_far(guard, values):  # Zero is elsewhere, and may be passed at any time.
                 self.passed[guard] = time
-        return rates
+        return seen.first
 
     def answered(
         self,
@@ -469,7 +484,8 @@ class GuardBook:
         sequential
             Events of which several guards are answered one after the other.
         """
-        values, rates = self.measure(*place)
+        seen = self._seen(*place)
+        values, rates = seen.values, seen.first
         ways, moved = self.traits.ways, self.traits.moved
         for event, places in events.items():
             together = len(places) == 1 or event not in sequential

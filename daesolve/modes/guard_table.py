@@ -169,7 +169,9 @@ class Measured:
     time, state, p
         Where: s, the bytes of the state, and the values.
     values, rates
-        The guards and their rates.
+        The guards and their rates, a moment later where one at zero or past it has none.
+    first
+        Their rates there.
     near
         Those that are not well inside, in their order: few, which are looked at one by one.
     """
@@ -179,4 +181,5 @@ class Measured:
     p: np.ndarray
     values: np.ndarray
     rates: np.ndarray
+    first: np.ndarray
     near: list[int]

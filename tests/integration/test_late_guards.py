@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -78,3 +79,31 @@ def test_a_guard_at_zero_without_a_rate_goes_the_way_of_its_first_derivative(
     run = ds.solve(swing(guard), 1.0, dict(zip(("x", "x_dot"), start, strict=True)), solver=solver)
     assert [event.time for event in run.events] == [0.0] * begins
     assert run.audit().holds
+
+
+@pytest.mark.slow_rows("belt-radau", "belt-lsoda", "floor-dop853", "belt-cvodes", "floor-cvodes")
+@each_solver
+@pytest.mark.parametrize("belt", [0.0, 0.5], ids=["floor", "belt"])
+def test_what_friction_keeps_at_zero_passes_once_where_the_slip_ends(belt, solver):
+    """A body of 1 kg and 2 m/s under 3 N of friction sticks; then errors alone change its slip."""
+    q = ds.coordinates(x="m")
+    rubs = ds.multibody.Coulomb(0.3).act("rubs", q.dot.x - belt, ca.SX(10.0))
+    slip = q.dot.x - belt
+    events = [
+        ds.Event("counts", slip, ds.EITHER, COUNTS),
+        ds.Event("rises", slip, ds.RISING),
+        ds.Event("resets", slip, ds.RISING, COUNTS),
+    ]
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        force={"x": rubs.force},
+        goals=rubs.goals,
+        discrete=[rubs.discrete, D],
+        events=[*rubs.events, *events],
+    )
+    run = ds.solve(system, 3.0, {"x_dot": 2.0}, solver=solver, at=[3.0])
+    found = [(event.name, event.time) for event in run.events]
+    assert {name for name, _ in found} == {"rubs_sticks", "counts"}
+    assert len(found) == 2
+    assert [time for _, time in found] == pytest.approx([(2.0 - belt) / 3.0] * 2, abs=1e-9)
