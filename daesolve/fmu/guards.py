@@ -55,7 +55,7 @@ def watched_guards(prepared: Prepared) -> tuple[WatchedGuard, ...]:
     table = GuardTable(problem.events)
     transitions = prepared.transitions
     owners: Sequence[object] = [None] * len(problem.events)
-    roles = [Role(barrier=True)] * len(problem.events)
+    roles = [Role(barrier=True, posed=True)] * len(problem.events)
     if transitions is not None:
         ownership = Ownership(table, transitions.laws)
         owners, roles = ownership.owners, ownership.roles

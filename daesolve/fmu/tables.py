@@ -126,6 +126,7 @@ def tables(sheet: Sheet) -> str:
         _integers("WHENEVER", [guard.whenever for guard in guards]),
         _integers("BARRIER", [guard.role.barrier for guard in guards]),
         _integers("MOVED", [guard.role.moved for guard in guards]),
+        _integers("POSED", [guard.role.posed for guard in guards]),
         _integers("RETURNS", [guard.role.returns for guard in guards]),
         _integers("BARS_START", [guard.bars_start for guard in guards]),
         _integers("BORDER", [guard.border for guard in guards]),

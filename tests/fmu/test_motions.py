@@ -121,6 +121,46 @@ def test_a_guard_that_touches_zero_and_turns_round_has_no_event(
         assert shown["one"][-1] == 0.0
 
 
+def _oscillating(guard: Callable[..., Any], shift_at: float = 9.0) -> ds.MechanicalSystem:
+    """Pose an oscillator that counts; at a time what it counts by is shifted by 2.5."""
+    q, d = ds.coordinates(x="m"), ds.discrete(shift=0.0, count=0.0)
+    events = [
+        ds.Event("shifts", ds.time - shift_at, ds.RISING, ds.Reset({"shift": 2.5})),
+        ds.Event("one", guard(q, d), ds.RISING, ds.Reset({"count": d.count + 1})),
+    ]
+    return ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, discrete=d, events=events
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
+@pytest.mark.parametrize(
+    ("system", "start", "count"),
+    [
+        # A reset puts it past zero: it comes back and turns round there; or it goes on.
+        (_oscillating(lambda q, d: q.x + d.shift - 1, 2.0), (0.0, 0.9), 0),
+        (_oscillating(lambda q, d: q.x + d.shift - 1, 0.5), (0.0, 0.9), 1),
+        # It starts past zero from rest, on its way back: it passes after 5.7 s alone.
+        (_oscillating(lambda q, d: q.x - 1), (1.2, 0.0), 1),
+        # It starts at zero without a rate.
+        (_oscillating(lambda q, d: 1 - q.x), (1.0, 0.0), 1),
+    ],
+)
+def test_what_no_motion_took_past_zero_is_judged_as_in_a_run(
+    tmp_path: Path,
+    kind: str,
+    system: ds.MechanicalSystem,
+    start: tuple[float, float],
+    count: int,
+) -> None:
+    initial = dict(zip(("x", "x_dot"), start, strict=True))
+    path = system.to_fmu(tmp_path / "past.fmu", initial).path
+    shown = driven(path, kind, np.linspace(0.0, 6.0, 7), 20 if kind == EXCHANGED else 1)
+    run = ds.solve(system, 6.0, initial)
+    assert shown["count"][-1] == run.end_values["count"] == count
+
+
 @pytest.mark.slow
 def test_a_guard_without_a_slope_passes_zero_each_time(tmp_path: Path) -> None:
     system = _turning(("one", lambda phi: ca.sin(phi) ** 3, ds.RISING))

@@ -2,7 +2,9 @@
  *
  * The rules are those of `daesolve.modes.guard_book`: a guard is due where it is at zero, to
  * rounding, on its way out, and armed. A switch that has fired is armed again once it has been
- * inside; a guard that a reset sends back is armed again at once.
+ * inside; a guard that a reset sends back is armed again at once. One that a start, a reset or a
+ * step of an input puts past zero has passed, unless it is on its way back: then it is not due
+ * before it was inside. The way of one without a rate is that of a moment later (`modes.leaving`).
  */
 
 #define TOGETHER 1e-12 /* fraction of the largest value met that counts as zero of a guard */
@@ -14,6 +16,10 @@
 #define LINGERS 64.0   /* factor on the time at zero where a guard loses its rate there, as a cube */
 #define MOST_AT_ONCE 32
 #define INSTANT 1e-13
+#define EULER 6        /* steps to a moment later: what acts through more integrations is not seen */
+#define LONGER 32.0    /* factor from one moment to the next */
+#define SOONEST 1e-24  /* the first moment, s */
+#define LATEST 1e-3    /* the last moment, s */
 
 static int measure(Unit *unit) {
   Saved *now = &unit->now;
@@ -77,10 +83,44 @@ static int at_border(const Unit *unit, int guard) {
   return place == BORDER_ALWAYS || unit->now.p[place] > 0.0;
 }
 
+/* Let guards at zero or past it that have no rate get the rate of a moment later, once it has the
+ * same sign at two moments. */
+static void look_later(Unit *unit) {
+  const Saved *now = &unit->now;
+  int asked[COUNT(MODEL_GUARDS)], any = 0;
+  double before[COUNT(MODEL_GUARDS)] = {0.0}, step, time;
+  for (int k = 0; k < MODEL_GUARDS; ++k)
+    any |= asked[k] = MODEL_POSED[k] && MODEL_WAY[k] && MODEL_KIND[k] == GUARD_OF_STATE &&
+                      now->armed[k] && unit->rates[k] == 0.0 &&
+                      MODEL_WAY[k] * unit->guards[k] >= -now->zero[k];
+  double moment = fmax(SOONEST, 64.0 * spacing(now->time));
+  for (; any && moment <= LATEST; moment *= LONGER) {
+    memcpy(unit->place, now->x, sizeof now->x);
+    step = moment / EULER;
+    time = now->time;
+    for (int turn = 0; turn < EULER; ++turn, time += step) {
+      if (!rate_at(unit, time, unit->place, unit->ahead)) return;
+      for (int n = 0; n < MODEL_STATES; ++n) unit->place[n] += step * unit->ahead[n];
+    }
+    if (!guards_at(unit, time, unit->place, unit->others, unit->slopes)) return;
+    any = 0;
+    for (int k = 0; k < MODEL_GUARDS; ++k) {
+      if (!asked[k]) continue;
+      if (unit->slopes[k] * before[k] > 0.0) {
+        unit->rates[k] = unit->slopes[k];
+        asked[k] = 0;
+      }
+      before[k] = unit->slopes[k];
+      any |= asked[k];
+    }
+  }
+}
+
 /* Mark the guards that are due at the current state; return how many. */
 static int mark_due(Unit *unit, int *fired) {
-  const Saved *now = &unit->now;
+  Saved *now = &unit->now;
   int count = 0;
+  look_later(unit);
   /* Values that contradict the state are corrected first. */
   for (int k = 0; k < MODEL_GUARDS; ++k) {
     if (MODEL_KIND[k] == GUARD_IDLE || !MODEL_WHENEVER[k] || !now->armed[k]) continue;
@@ -98,6 +138,10 @@ static int mark_due(Unit *unit, int *fired) {
     if (!MODEL_WAY[k]) due = along > now->zero[k];
     if (MODEL_RETURNS[k] && along > now->zero[k]) due = 1;
     if (MODEL_KIND[k] == GUARD_OF_VALUES) due = MODEL_WHENEVER[k] && along > now->zero[k];
+    double size = fmax(now->largest[MODEL_OWNER[k]], now->reached[k]);
+    int carried = MODEL_POSED[k] && MODEL_WAY[k] && MODEL_KIND[k] != GUARD_OF_VALUES;
+    if (carried && along > fmax(PAST * size, now->zero[k]))
+      now->armed[k] = due = way * unit->rates[k] >= 0.0;
     if (due) count += fired[k] = 1;
   }
   return count;
