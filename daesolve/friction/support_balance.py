@@ -71,7 +71,9 @@ def supported_balance(
     jacobian, bias = parts["jacobian"], parts["bias"].ravel()
     _pushing(guides, jacobian, columns)
     size, count = dynamics.velocity_count, len(guides.pairs)
-    held, ideal, ideal_bias = jacobian[kept], jacobian[~kept], bias[~kept]
+    # A goal that is released, such as that of a law of friction which slides, has an empty row.
+    acting = ~kept & np.any(jacobian != 0.0, axis=1)
+    held, ideal, ideal_bias = jacobian[kept], jacobian[acting], bias[acting]
     saddle = np.block([[parts["mass"], ideal.T], [ideal, np.zeros((len(ideal), len(ideal)))]])
     force = np.concatenate([parts["force"].ravel(), -ideal_bias])
     right = np.column_stack([force, *[_padded(c, len(force)) for c in (*columns, held.T)]])

@@ -479,10 +479,9 @@ def watched_for_jams(dynamics: Dynamics, guides: Guides) -> Dynamics:
 
 def determinant_ratio(dynamics: Dynamics, guides: Guides) -> ca.SX:
     """Return det Phi M^-1 (n + f tau) over det Phi M^-1 n for the loaded supports."""
-    ideal = [row.jacobian for row in dynamics.rows if row.reaction is not None]
+    ideal = [row for row in dynamics.rows if row.reaction is not None]
     kept = ca.vertcat(*[row.jacobian for row in dynamics.rows if row.reaction is None])
-    normals: list[ca.SX] = []
-    frictions: list[ca.SX] = []
+    normals, frictions = list[ca.SX](), list[ca.SX]()
     for k, (first, second) in enumerate(guides.supports):
         share = (1 + guides.variants[k]) / 2
         normal, friction = share * second.normal, share * second.friction
@@ -493,8 +492,9 @@ def determinant_ratio(dynamics: Dynamics, guides: Guides) -> ca.SX:
         frictions.append(friction)
     held = solve_definite(dynamics.mass, kept.T)
     if ideal:
-        rows = ca.vertcat(*ideal)
+        rows = ca.vertcat(*[row.jacobian for row in ideal])
+        loose = ca.vertcat(*[0.0 if row.hold is None else 1.0 - row.hold for row in ideal])
         free = solve_definite(dynamics.mass, rows.T)
-        held = held - free @ solve_definite(rows @ free, rows @ held)
+        held = held - free @ solve_definite(rows @ free + ca.diag(loose), rows @ held)
     without = held.T @ ca.horzcat(*normals)
     return determinant(without + held.T @ ca.horzcat(*frictions)) / determinant(without)

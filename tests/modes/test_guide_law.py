@@ -199,3 +199,35 @@ def test_a_slip_that_turns_without_an_end_goes_on():
     slowing = 0.1 * GRAVITY * 0.5 / 2.0
     assert run.event_count == 0
     assert run["phi_dot"][0] == pytest.approx(9.0 - 3.0 * slowing, rel=1e-13)
+
+
+@pytest.mark.parametrize("along", ["x", "y"])
+def test_a_law_of_friction_acts_beside_a_guide(along):
+    """A body with a product of inertia, so that its support is loaded by its acceleration too.
+
+    Along the guide the law brakes: x'' = -(mu L + f N), N = g + c x''. Across, where the guide
+    holds the body, the law slides for ever and presses: N = g + mu L + c x''.
+    """
+    q = ds.coordinates(x="m", y="m")
+    slip = q.dot.x if along == "x" else q.dot.y + 0.3
+    law = ds.multibody.Coulomb(0.5).act("rubs", slip, ca.SX(4.0))
+    supports = [
+        ds.friction.Support(velocity=(q.dot.x, q.dot.y), normal=(0.0, way), friction=0.2)
+        for way in (-1.0, 1.0)
+    ]
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2 + 0.5 * q.dot.x * q.dot.y,
+        potential=9.81 * q.y,
+        force={along: law.force},
+        goals=[ds.Holonomic("side", q.y, ideal=False), *law.goals],
+        events=law.events,
+        discrete=[law.discrete],
+        pairs=[ds.friction.VariantPair("pair", supports)],
+    )
+    run = ds.solve(system, 0.1, {"x": 0.0, "x_dot": 1.0})
+    assert run.outcome.good, run.message
+    braked, load = (2.0, 9.81) if along == "x" else (0.0, 9.81 + 2.0)
+    normal = (load - 0.5 * braked) / (1.0 + 0.5 * 0.2)
+    assert run.reactions["pair"] == pytest.approx(normal, rel=1e-12)
+    assert run["x_dot"][-1] == pytest.approx(1.0 - 0.1 * (braked + 0.2 * normal), rel=1e-12)
