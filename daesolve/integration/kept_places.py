@@ -10,10 +10,12 @@ from daesolve.diagnostics.kept_steps import MOST_STEPS
 from daesolve.integration.certifying import held_in
 from daesolve.integration.refuting import take_down_refuted
 from daesolve.integration.run_state import RunState
+from daesolve.preparation.preparing import Prepared
 from daesolve.trajectory.results import EventRecord, Outcome
 
 UNCONTROLLED = 1e-5
-"""The accuracy of steps that is asked of a solver that controls no errors, whose drift is told."""
+"""The accuracy of steps that is asked of a solver that controls no errors, whose drift is told, and
+of a run that passes where constraints lose rank, where what is left of their grip divides errors."""
 Places = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """n places in the order of the run: times, states, p, the smooth stretch, whether within it."""
 
@@ -92,10 +94,16 @@ def _instants(run: RunState, places: Places) -> Instants:
         columns=columns,
         values={name: values[:, index[name]] for name in held_in(prepared)},
         events=[EventRecord(e.time, e.name, {}, None, e.fired) for e in run.record.events],
-        accuracy=prepared.solver.step_tolerance or UNCONTROLLED,
+        accuracy=_accuracy(prepared),
         driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
         given=dict(prepared.request.initial) if begins else {},
         smooth=smooth,
         within=within,
         turning=[labels.states[angle] for angle in prepared.wrapped],
     )
+
+
+def _accuracy(prepared: Prepared) -> float:
+    """Return the relative error that a step may have."""
+    passes = prepared.rank_loss == "pass"
+    return UNCONTROLLED if passes else prepared.solver.step_tolerance or UNCONTROLLED
