@@ -15,7 +15,8 @@ from daesolve.trajectory.results import EventRecord, Outcome
 
 UNCONTROLLED = 1e-5
 """The accuracy of steps that is asked of a solver that controls no errors, whose drift is told, and
-of a run that passes where constraints lose rank, where what is left of their grip divides errors."""
+of a run that passes where constraints lose rank: what is left of their grip there divides errors.
+"""
 Places = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """n places in the order of the run: times, states, p, the smooth stretch, whether within it."""
 
