@@ -42,6 +42,7 @@ from daesolve.modes.guard_table import Role
 from daesolve.modes.jumps import joined, with_references
 from daesolve.modes.kept_constraints import answered
 from daesolve.modes.law import Jump, Setting, SwitchingLaw
+from daesolve.modes.let_go import LettingGo
 from daesolve.posing.contacts import TOUCHING
 from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
@@ -147,6 +148,7 @@ class ContactChanges:
         p: np.ndarray,
         near: tuple[np.ndarray, np.ndarray, np.ndarray],
         reactions: Reactions,
+        apart: np.ndarray,
     ) -> ContactChange | None:
         """Return the changes at an instant; None if there are none.
 
@@ -159,6 +161,8 @@ class ContactChanges:
             as a reaction of zero.
         reactions
             Of contacts that are closed, as functions of x and p at this time.
+        apart
+            Whose gaps have been opened from outside.
 
         Raises
         ------
@@ -167,9 +171,9 @@ class ContactChanges:
             nothing decides between them, or those that close depend on each other.
         """
         before = p[self._places] == 1.0
-        touching = before | near[0]
-        if not touching.any():
+        if not np.any(before | near[0]):
             return None
+        p = self._mode(p, before & ~apart)
         states, closed, stopped, hit, impacts = self._collided(time, x, p, near, reactions)
         works = x[self._count :]
         p = self._mode(p, closed)
@@ -207,8 +211,9 @@ class ContactChanges:
         touching = before | near[0]
         speeds, sizes, restitution = self._measure(time, states, self._mode(p, touching))
         still = STILL * sizes
-        size = self._response(time, states, p, touching).size
-        still[touching] += np.sqrt(2.0 * size * near[1][touching])
+        if touching.any():
+            size = self._response(time, states, p, touching).size
+            still[touching] += np.sqrt(2.0 * size * near[1][touching])
         stopped, hit = np.zeros_like(touching), np.zeros_like(touching)
         impacts: list[Impact | None] = []
         while True:
@@ -378,6 +383,7 @@ class ContactLaw(SwitchingLaw):
             plan, size = setting.jumps.plan, setting.problem.size
             _changes[setting.problem] = ContactChanges(setting.dynamics, plan, size)
         self._changes = _changes[setting.problem]
+        self._letting_go, self._count = LettingGo(setting), setting.dynamics.x.numel()
 
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> ContactLaw | None:
@@ -405,7 +411,8 @@ class ContactLaw(SwitchingLaw):
             values, rates = book.at(time, x, p)
             return values[self._lost], rates[self._lost]
 
-        change = self._changes.decide(time, x, p, (met, zero, ended), reactions)
+        apart = self._letting_go.apart(time, x[: self._count], p)
+        change = self._changes.decide(time, x, p, (met, zero, ended), reactions, apart)
         if change is not None:
             book.armed[self._closing[~change.closed]] = False
             yield Jump(dict.fromkeys(change.events, (0,)), change.x, change.p, change.impact)

@@ -68,11 +68,12 @@ class JumpFunction:
         self.reactions = (*dynamics.labels.reactions, *momentary)
         self.goals = [name for row in dynamics.rows for name in row.links]
         switches = {*self.names} <= {*dynamics.switches}
-        # Of a contact whose gap has a kink here, the contact law decides on the speed after it.
-        decided = {velocity_name(row.name) for row in dynamics.contacts} if switches else ()
+        # The contact law decides on gaps that open, and on the velocities of gaps and slips.
+        rates, gaps = _decided_by_contacts(dynamics)
         driving = {name for row in dynamics.drives for name in row.events}
         self._driven = {*self.names} <= driving
-        self._left_open = np.array([name in decided for name in self.goals], dtype=bool)
+        self._rates_open = np.array([name in rates for name in self.goals], dtype=bool)
+        self._gaps_open = np.array([name in gaps for name in self.goals], dtype=bool)
         imposed = {name for reset in rows for name in reset.imposed}
         self._pushing = {
             dynamics.labels.reactions[reaction]: contact.name
@@ -139,7 +140,7 @@ class JumpFunction:
     def plain(self) -> bool:
         """Whether its numbers and residuals suffice to judge it."""
         judged = self.continuity is None and self.overlaps is None
-        return judged and not self._pushing and not self._left_open.any()
+        return judged and not self._pushing and not self._rates_open.any()
 
     def sizes(self, scales: Mapping[str, float]) -> np.ndarray:
         """Return the scales of the residuals that are checked, (goals,)."""
@@ -193,7 +194,7 @@ class JumpFunction:
             self._sizes = scales, self.sizes(scales)
         sizes = self._sizes[1]
         unmet = np.abs(left) > LEFT_OVER * sizes + WORSE * np.abs(before)
-        unmet &= ~self._left_open
+        unmet &= ~(self._rates_open | (self._gaps_open & (left > 0.0)))
         if np.count_nonzero(unmet):
             worst = int(np.argmax(np.where(unmet, np.abs(left) / sizes, 0.0)))
             hint = "impose it, or change the state so that it holds"
@@ -206,6 +207,16 @@ class JumpFunction:
                 f"{self._where(time)} leaves the goal {self.goals[worst]!r} off by "
                 f"{left[worst]:.3g}: {hint}"
             )
+
+
+def _decided_by_contacts(dynamics: Dynamics) -> tuple[set[str], set[str]]:
+    """Return the names of the rates of gaps and of slips, and of gaps."""
+    names = {row.name for row in dynamics.contacts}
+    rates = {velocity_name(name) for name in names}
+    for row in dynamics.contacts:
+        for k in () if row.rubbing is None else row.rubbing.rows:
+            rates.update(dynamics.rows[k].links)
+    return rates, names
 
 
 _built: WeakKeyDictionary[OdeProblem, dict[tuple[int, ...], JumpFunction]] = WeakKeyDictionary()

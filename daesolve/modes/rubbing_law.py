@@ -33,6 +33,7 @@ from daesolve.modes.jams import (
 )
 from daesolve.modes.jumps import joined
 from daesolve.modes.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
+from daesolve.modes.let_go import LettingGo
 from daesolve.modes.resting import at_rest
 from daesolve.modes.rubbing_functions import functions_of, stepped
 from daesolve.modes.rubbing_impacts import STILL, Impacts, Place, rested
@@ -103,6 +104,7 @@ class RubbingLaw(SwitchingLaw):
         self._numbers = self._functions.numbers
         springs = setting.contacts.springs
         self._collisions = Impacts(self._numbers, setting.contacts, springs=springs)
+        self._let_go = LettingGo(setting)
 
     @classmethod
     def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
@@ -148,13 +150,14 @@ class RubbingLaw(SwitchingLaw):
         rates = self._numbers.rates(time, place.x, p)
         before = self._standing(place, p, met, rates)
         met &= ~self._parting(place, rates, met & ~before & ~np.isin(self._closing, list(fired)))
+        closed = before & ~self._let_go.apart(time, place.x, p)
         # What a constraint holds at zero is zero up to rounding, however slow everything is.
-        stuck = before & self._numbers.stuck(p)
-        rates = rested(rates, rates, before, stopped | stuck)
+        stuck = closed & self._numbers.stuck(p) & ~self._let_go.slides(np.abs(rates.slips))
+        rates = rested(rates, rates, closed & ~self._let_go.parts(rates.gaps), stopped | stuck)
         place, rates, impacts, hit, settled = self._collisions.collided(
-            place, before | met, zero, rates
+            place, closed | met, zero, rates
         )
-        closed = (before | met) & (rates.gaps == 0.0)
+        closed = (closed | met) & (rates.gaps == 0.0)
         # What has come to the end of its static friction has only the other left.
         begins = np.isin(self._slipping, list(fired)).any(axis=1)
         weak = np.where(begins, rates.friction, rates.static_friction)

@@ -113,16 +113,19 @@ class SpatialLaw(RubbingLaw):
         before = p[numbers.holds] == 1.0
         rates = numbers.rates(time, place.x, p)
         met &= ~self._parting(place, rates, met & ~before & ~np.isin(self._closing, list(fired)))
-        stuck = before & self._stuck(p)
+        held = before & ~self._let_go.apart(time, place.x, p)
+        parts = held & self._let_go.parts(rates.gaps)
+        kicked = held & self._stuck(p) & self._let_go.slides(speeds_of(rates.slips))
+        stuck = held & self._stuck(p) & ~kicked
         stopped = self._stopped(place, np.isin(self._halting, list(fired)))
         gives = _any_of(self._giving, fired)
-        place, rates = self._halted(place, before, stuck, stopped, gives)
+        place, rates = self._halted(place, (held, held & ~parts), stuck, stopped, gives)
         place, rates, impacts, hit, settled = self._collisions.collided(
-            place, before | met, zero, rates
+            place, held | met, zero, rates
         )
-        closed = (before | met) & (rates.gaps == 0.0)
+        closed = (held | met) & (rates.gaps == 0.0)
         gone = _any_of(self._leaving, fired)
-        blown = bool(impacts) or bool(hit.any())
+        blown = bool(impacts) or bool(hit.any()) or bool(np.any(kicked | (before & ~closed)))
         slow = speeds_of(rates.slips) <= self._least(place)
         # Where others turn quickly, a slip may turn back on the direction in which it began.
         gone |= np.isin(self._halting[:, 1], list(fired)) & ~slow
@@ -200,7 +203,7 @@ class SpatialLaw(RubbingLaw):
     def _halted(
         self,
         place: Place,
-        before: np.ndarray,
+        held: tuple[np.ndarray, np.ndarray],
         stuck: np.ndarray,
         stopped: np.ndarray,
         gives: np.ndarray,
@@ -208,16 +211,17 @@ class SpatialLaw(RubbingLaw):
         """Remove at once the rest of slips that end, and of those that end with them.
 
         Also what a solver's errors have left of those that were held and are about to begin, as it
-        may point against the way in which they begin.
+        may point against the way in which they begin. `held` says which contacts were closed, and
+        whose gaps are still at rest.
         """
-        numbers = self._numbers
+        numbers, (before, still) = self._numbers, held
         rates = numbers.rates(place.time, place.x, place.p)
         least = self._least(place)
         begins = gives & stuck & (speeds_of(rates.slips) > least)
         for _ in range(HALTS if (stopped | begins).any() else 0):
             instant = numbers.instant(place.time, place.x, place.p, before, rates)
             ends = (stuck | stopped)[instant.which]
-            own = np.flatnonzero(np.concatenate([np.ones_like(ends), ends.repeat(2)]))
+            own = np.flatnonzero(np.concatenate([still[instant.which], ends.repeat(2)]))
             speeds = self._speeds(rates, instant)[own]
             matrix = instant.contacts.matrix[np.ix_(own, own)]
             pushes = np.linalg.lstsq(matrix, -speeds, rcond=PARALLEL)[0]
@@ -230,7 +234,7 @@ class SpatialLaw(RubbingLaw):
                 break
             stopped = stopped | slow
         # What a constraint holds at zero is zero up to rounding, however slow the motion is.
-        return place, rates.rested(before, before & (stuck | stopped))
+        return place, rates.rested(still, before & (stuck | stopped))
 
     def _implied(self, place: Place, closed: np.ndarray, rates: Rates) -> Rates:
         """Set slips to zero that follow from others which are zero, like that of a fourth foot."""
