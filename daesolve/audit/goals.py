@@ -10,7 +10,7 @@ import numpy as np
 from daesolve.audit.certificate import Certificate
 from daesolve.audit.equations import ENERGY, applied_force, friction_of, without_unit
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError
-from daesolve.audit.rounding import measured
+from daesolve.audit.rounding import BESIDE, ROUNDING, measured
 from daesolve.posing.goals import AnyGoal, Goal, Holonomic, Invariant, Nonholonomic, Relation
 from daesolve.trajectory.findings import Finding, judged, unchecked
 
@@ -30,7 +30,7 @@ def check_goals(certificate: Certificate, along: Expressions) -> list[Finding]:
     """Hold the residual of each goal against the size of its own terms at each node."""
     found: list[Finding] = []
     contacts = any(hasattr(goal, "sticking") for goal in certificate.system.goals)
-    faint = FAINT * _usual_force(certificate, along) if contacts else 0.0
+    faint = _faintest_push(certificate, along) if contacts else 0.0
     for goal in certificate.system.goals:
         try:
             if hasattr(goal, "sticking"):
@@ -146,15 +146,21 @@ def _friction(
     ]
 
 
-def _usual_force(certificate: Certificate, along: Expressions) -> float:
-    """Return the largest force that acts on the system, or what would stop it in the time shown.
+def _faintest_push(certificate: Certificate, along: Expressions) -> float:
+    """Return the largest push, N, beside which others are rounding; zero if that is unknown.
 
-    Zero if that is unknown: then no push counts as rounding.
+    That is a part of the largest force that acts, or that would stop the system in the time shown;
+    and what in a step gives the rounding of the largest momentum, by which feedback moves reactions
+    where no force acts.
     """
     try:
-        return _largest_force(certificate, along)
+        force, momentum = _largest_force(certificate, along), _largest_momentum(along)
     except UnknownSymbolsError:
         return 0.0
+    lasts = float(np.sum(np.abs(certificate.lengths))) + 1e-300
+    rounding = max(ROUNDING, BESIDE * certificate.accuracy) * momentum
+    step = lasts / max(len(certificate.lengths), 1)
+    return max(FAINT * force, FAINT * momentum / lasts, rounding / step / TOUCHING)
 
 
 def _largest_force(certificate: Certificate, along: Expressions) -> float:
@@ -164,17 +170,20 @@ def _largest_force(certificate: Certificate, along: Expressions) -> float:
         potential = along.written(ca.SX(system.potential))
         return ca.vertsplit(ca.vertcat(applied_force(along), along.gradient(potential)))
 
+    forces = np.abs(np.nan_to_num(along.once(("forces", ""), acting)))
+    return float(np.max(forces, initial=0.0))
+
+
+def _largest_momentum(along: Expressions) -> float:
+    system = along.system
+    if system.kinetic is None:
+        return 0.0
+
     def momenta() -> list[ca.SX]:
         kinetic = along.written(ca.SX(system.kinetic))
         return ca.vertsplit(ca.gradient(kinetic, system.v.vector))
 
-    forces = np.abs(np.nan_to_num(along.once(("forces", ""), acting)))
-    largest = float(np.max(forces, initial=0.0))
-    if system.kinetic is None:
-        return largest
-    lasts = float(np.sum(np.abs(certificate.lengths))) + 1e-300
-    stopping = np.abs(along.once(("momenta", ""), momenta)) / lasts
-    return max(largest, float(np.nanmax(stopping, initial=0.0)))
+    return float(np.nanmax(np.abs(along.once(("momenta", ""), momenta)), initial=0.0))
 
 
 def _lent(goal: Any, along: Expressions) -> np.ndarray:

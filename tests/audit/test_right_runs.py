@@ -30,3 +30,18 @@ def test_the_beginning_of_a_case_holds(problem, case):
     found = run.audit()
     assert found.holds, str(found)
     assert found.findings
+
+
+@pytest.mark.parametrize("law", ["newton", "poisson"])
+def test_touching_bodies_that_nothing_presses_together_do_not_pull(law):
+    """Three blocks strike one after the other and coast in contact: their pushes are rounding."""
+    q = ds.coordinates(a="m", b="m", c="m")
+    contacts = [ds.Contact("ab", q.b - q.a, closed=False), ds.Contact("bc", q.c - q.b)]
+    kinetic = (q.dot.a**2 + 2 * q.dot.b**2 + q.dot.c**2 / 2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, goals=contacts)
+    run = ds.solve(system, 3.0, {"a": -0.5, "a_dot": 1.0}, impact=law, verify=True)
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert run.audit().holds
+    # All momentum, of a mass of one, moves a mass of three and a half.
+    for name in ("a_dot", "b_dot", "c_dot"):
+        assert run.end_state[name] == pytest.approx(1 / 3.5, rel=1e-14)
