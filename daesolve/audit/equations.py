@@ -13,6 +13,8 @@ from typing import Any, cast
 
 import casadi as ca
 import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from daesolve.audit.certificate import Certificate
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, size_of
@@ -41,7 +43,6 @@ class Balance:
     """d(held)/dt = load, by name, with the sizes of what load is made of; each (k, n, NODES).
 
     `beside` has values whose rounding is in what is held as well.
-    `inverse` is that of the mass matrix, (n, NODES, k, k), where velocities are held; else None.
     """
 
     names: Sequence[str]
@@ -49,7 +50,6 @@ class Balance:
     load: np.ndarray
     sizes: np.ndarray
     beside: np.ndarray | float = 0.0
-    inverse: np.ndarray | None = None
 
 
 def check_equations(certificate: Certificate, along: Expressions) -> list[Finding]:
@@ -66,7 +66,7 @@ def check_equations(certificate: Certificate, along: Expressions) -> list[Findin
         except UnknownSymbolsError as error:
             found.append(unchecked(check, "", str(error)))
         except np.linalg.LinAlgError:
-            found.append(unchecked(check, "", "the mass matrix or the kinematics is singular"))
+            found.append(unchecked(check, "", "the kinematics are singular"))
     return found
 
 
@@ -217,19 +217,19 @@ def momenta_balance(certificate: Certificate, along: Expressions) -> Balance | N
     if not hasattr(system, "coordinates"):
         return None
     _without_guides(system)
-    q, v, moving = system.coordinates.vector, system.v.vector, moving_of(system)
+    moving = moving_of(system)
     potential = along.written(ca.SX(system.potential))
     force = applied_force(along) - moving.T @ along.gradient(potential)
     force += reactions_of(along, moving)
     if system.mass_matrix is not None:
         force += along.written(_by_velocity(system, system.gyroscopic))
-        return _newton(certificate, along, force)
+        return _newton(along, force)
     kinetic = along.written(ca.SX(system.kinetic))
-    momentum, gradient = ca.gradient(kinetic, v), moving.T @ along.gradient(kinetic)
+    momentum, gradient = momentum_of(along), moving.T @ along.gradient(kinetic)
     loads = along(ca.vertsplit(gradient + force))
     sizes = along(size_of(part) for part in ca.vertsplit(gradient + force))
     if system.kinematics is not None:
-        turned = _turned(along, moving, momentum, q, v)
+        turned = _turned(along, moving, momentum)
         loads, sizes = loads + turned, sizes + np.abs(turned)
     return Balance(system.v.names, along(ca.vertsplit(momentum)), loads, sizes)
 
@@ -272,41 +272,51 @@ def momenta_of(along: Expressions) -> np.ndarray:
     return along(ca.vertsplit(momentum_of(along)))
 
 
-def _turned(along: Expressions, moving: ca.SX, momentum: ca.SX, q: ca.SX, v: ca.SX) -> np.ndarray:
+def _turned(along: Expressions, moving: ca.SX, momentum: ca.SX) -> np.ndarray:
     """Return the part of Hamel's equations that comes from brackets, (nv, n, NODES).
 
-    For the fields X_i, the columns of S: momentum . c, where S c = sum_j v_j [X_j, X_i].
+    For the fields X_i, the columns of S: w . sum_j v_j [X_j, X_i], where S^T w is the momentum.
     """
-    flow = moving @ v
-    columns = ca.horzsplit(moving)
-    brackets = [ca.jtimes(x, q, flow) - ca.jtimes(flow, q, x) for x in columns]
-    count, size = len(columns), q.numel()
+    q, v = along.system.coordinates.vector, along.system.v.vector
     shape = along.certificate.times.shape
-    fields = along(ca.vertsplit(ca.vec(moving))).reshape(count, size, *shape)
-    turns = along(ca.vertsplit(ca.vertcat(*brackets))).reshape(count, size, *shape)
-    held = along(ca.vertsplit(momentum))
-    fields, turns = np.moveaxis(fields, (0, 1), (-1, -2)), np.moveaxis(turns, (0, 1), (-1, -2))
-    square = np.swapaxes(fields, -1, -2)
-    found = np.linalg.solve(square @ fields, square @ turns)
-    return np.moveaxis(np.einsum("...k,...ki->...i", np.moveaxis(held, 0, -1), found), -1, 0)
+    w, flow = ca.SX.zeros(q.numel()), moving @ v
+    for rows, columns in _blocks(moving):
+        block: ca.SX = ca.densify(moving[rows, columns])
+        # A block that is constant has no brackets.
+        if ca.depends_on(block, q):
+            fields = along(ca.vertsplit(ca.vec(block))).reshape(len(columns), len(rows), *shape)
+            fields = np.ascontiguousarray(np.moveaxis(fields, (0, 1), (-2, -1)))
+            held = np.moveaxis(along(ca.vertsplit(momentum[columns])), 0, -1)[..., None]
+            turning = np.swapaxes(fields, -1, -2)
+            pushed = (turning @ np.linalg.solve(fields @ turning, held))[..., 0]
+            w[rows] = ca.SX.sym("w", len(rows))
+            along.know(ca.vertsplit(w[rows]), np.moveaxis(pushed, -1, 0))
+    turned = ca.jtimes(moving.T @ w, q, flow) - moving.T @ ca.gradient(ca.dot(w, flow), q)
+    return along(ca.vertsplit(turned))
 
 
-def _newton(certificate: Certificate, along: Expressions, force: ca.SX) -> Balance:
-    """Return the balance of velocities by mass_matrix @ v' = force."""
-    system, count = certificate.system, force.numel()
-    mass = along.written(ca.densify(ca.SX(system.mass_matrix)))
-    shape = certificate.times.shape
-    masses = along(ca.vertsplit(ca.vec(mass))).reshape(count, count, *shape)
-    masses = np.moveaxis(masses, (0, 1), (-1, -2))
-    loads = np.moveaxis(along(ca.vertsplit(force)), 0, -1)
-    sizes = np.moveaxis(along(size_of(part) for part in ca.vertsplit(force)), 0, -1)
-    inverse = np.linalg.inv(masses)
+def _blocks(matrix: ca.SX) -> list[tuple[list[int], list[int]]]:
+    """Return the rows and columns of the blocks into which a matrix falls apart."""
+    size, (count, others) = matrix.numel(), matrix.shape
+    pattern: Any = matrix.sparsity()
+    entries = (np.ones(matrix.nnz()), (pattern.row(), count + np.array(pattern.get_col(), int)))
+    graph = sparse.coo_matrix(entries, shape=(count + others, count + others))
+    number, labels = csgraph.connected_components(graph, directed=False)
+    parts = [np.flatnonzero(labels == k).tolist() for k in range(number if size else 0)]
+    return [
+        ([k for k in part if k < count], [k - count for k in part if k >= count]) for part in parts
+    ]
+
+
+def _newton(along: Expressions, force: ca.SX) -> Balance:
+    """Return the balance of mass_matrix @ v, by mass_matrix @ v' = force."""
+    momentum = momentum_of(along)
+    loads = ca.vertsplit(force + along.rate(momentum))
     return Balance(
-        system.v.names,
-        _columns(certificate, system.v.names),
-        np.moveaxis((inverse @ loads[..., None])[..., 0], -1, 0),
-        np.moveaxis((np.abs(inverse) @ sizes[..., None])[..., 0], -1, 0),
-        inverse,
+        along.system.v.names,
+        along(ca.vertsplit(momentum)),
+        along(loads),
+        along(size_of(load) for load in loads),
     )
 
 
@@ -354,5 +364,4 @@ def rate_of(along: Expressions, goal: Goal) -> ca.SX:
     residual = along.written(ca.SX(goal.residual))
     if isinstance(goal, Nonholonomic) or ca.depends_on(residual, along.system.v.vector):
         return residual
-    slopes, rates = along.slopes(residual), along.system.coordinates.dot.vector
-    return ca.dot(slopes[:-1], along.written(rates)) + slopes[-1]
+    return along.rate(residual)

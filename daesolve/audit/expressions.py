@@ -68,10 +68,11 @@ class Expressions:
                 self._symbols.append(vector[name])
                 self._rows.append(np.asarray(columns[name], dtype=float).ravel())
 
-    def know_reaction(self, goal: Goal, values: np.ndarray) -> None:
-        """Take the reaction of a goal that is none of the system's, at all nodes."""
-        self._places[goal.reaction.element_hash()] = len(self._rows)
-        self._rows.append(values.ravel())
+    def know(self, symbols: Sequence[ca.SX], values: Sequence[np.ndarray] | np.ndarray) -> None:
+        """Take values of symbols that are none of the system's, at all nodes."""
+        for symbol, row in zip(symbols, values, strict=True):
+            self._places[symbol.element_hash()] = len(self._rows)
+            self._rows.append(row.ravel())
 
     def _know_reactions(self) -> None:
         columns, system = self.certificate.columns, self.system
@@ -183,6 +184,15 @@ class Expressions:
         unknowns = system.implicit.vector
         if unknowns.numel() and ca.depends_on(expression, unknowns):
             total += self._following.T @ ca.gradient(expression, unknowns)
+        return total
+
+    def rate(self, column: ca.SX) -> ca.SX:
+        """Return the rate of a column along the motion where velocities stay as they are."""
+        system = self.system
+        flow = ca.vertcat(self.written(system.coordinates.dot.vector), ca.SX(1.0))
+        total = ca.jtimes(column, ca.vertcat(system.coordinates.vector, time), flow)
+        if ca.depends_on(column, system.implicit.vector):
+            total += ca.jtimes(column, system.implicit.vector, self._following @ flow)
         return total
 
     @cached_property

@@ -157,7 +157,7 @@ def _momenta(impacts: Impacts, imposed: set[Goal]) -> Finding:
     total = reactions_of(along, moving, impulses=True)
     for goal in imposed:
         row = np.repeat(impacts.impulses[goal.reaction_label][:, None], NODES, axis=1)
-        along.know_reaction(goal, row)
+        along.know([goal.reaction], [row])
         total += gradient_of(along, goal, system.v.vector, moving) * goal.reaction
     pushes = along(ca.vertsplit(total))[..., 0]
     left, right = momenta_of(along)[..., 0], momenta_of(impacts.after)[..., 0]

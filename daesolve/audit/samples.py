@@ -293,8 +293,6 @@ def with_reactions(steps: Certificate) -> tuple[Certificate, list[str]]:
         return steps, []
     owed = rates(balance.held) / steps.lengths[:, None] - balance.load
     pushes = np.moveaxis(pushes * masks, (0, 1), (-2, -1))
-    if balance.inverse is not None:
-        pushes = balance.inverse @ pushes
     found = np.linalg.pinv(pushes, rcond=1e-10) @ np.moveaxis(owed, 0, -1)[..., None]
     rows = {g.reaction_label: found[..., k, 0] for k, g in enumerate(missing)}
     return replace(steps, columns={**steps.columns, **rows}), [*rows]

@@ -1,4 +1,4 @@
-"""A run once more, sampled within every accepted step, for an audit."""
+"""The nodes of a run within every accepted step, kept or integrated once more, for an audit."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from daesolve.integration.points import PassedError
 from daesolve.integration.run_state import RunState
 from daesolve.preparation.preparing import Prepared
 from daesolve.trajectory.findings import Audit, Finding, judged, unchecked
+from daesolve.trajectory.results import EventRecord
 from daesolve.trajectory.trajectory import Trajectory
 
 STEPS_AT_ONCE = 10_000
@@ -45,11 +46,14 @@ class Stage:
     ends
         The ends of its accepted steps, block by block, as far as they are known; None if they are
         not.
+    state
+        What it has gathered, and may have kept within its steps; None if that is gone.
     """
 
     checkpoint: Mapping[str, Any] | None
     until: float
     ends: Sequence[np.ndarray] | None = None
+    state: RunState | None = None
 
 
 Again = Callable[[Stage, Sequence[float] | np.ndarray, Callable[[RunState], None]], RunState]
@@ -132,10 +136,15 @@ class Auditor:
         for stage in self.stages():
             ends = self._ends(stage) if stage.ends is None else stage.ends
             kept = {} if stage.checkpoint is not None else self._given()
+            known = self._kept_ends(stage, run)
+            ends = ends if known is None else [known]
             passage = _Passage(self, run, steps_between(ends), take, kept, defects, scales)
-            state = self.again(stage, passage.times, partial(passage.gather, most=most))
-            with suppress(PassedError):
-                passage.gather(state, 0)
+            if known is not None and stage.state is not None:
+                passage.read(stage.state, most)
+            else:
+                state = self.again(stage, passage.times, partial(passage.gather, most=most))
+                with suppress(PassedError):
+                    passage.gather(state, 0)
             last = float(passage.ends[-1]) if len(passage.ends) else self.prepared.start_time
         missing = abs(run.end_time - last) > BEYOND * abs(run.end_time - self.prepared.start_time)
         unknown = unchecked("steps", "", f"none are known from t = {last:.6g} s on")
@@ -146,6 +155,12 @@ class Auditor:
         said = f"{name} is {off:.1g} of its largest value away from the motion at t = {time:.6g} s"
         allowed = max(SAME, STEPS_OFF * self.prepared.solver.step_tolerance)
         return (judged("samples", "", off, allowed, time, said), *rest)
+
+    def _kept_ends(self, stage: Stage, run: Trajectory) -> np.ndarray | None:
+        """Return the ends of accepted steps if a run has kept the motion within all of them."""
+        if stage.state is None or stage.state.motion is None:
+            return None
+        return stage.state.motion.ends(self.prepared.start_time, run.end_time)
 
     def _given(self) -> dict[str, float]:
         """Return the values to keep at the start, where meters begin at zero."""
@@ -178,7 +193,8 @@ class _Passage:
         self.ends = self.starts + self.lengths
         self.nodes = (self.starts[:, None] + self.lengths[:, None] * PLACES).ravel()
         self.sign = -1.0 if len(self.lengths) and self.lengths[0] < 0.0 else 1.0
-        self.times = self.sign * np.unique(self.sign * np.append(self.nodes, self._sampled()))
+        self.sampled = self.sign * np.unique(self.sign * self._sampled())
+        self.times = self.sign * np.unique(self.sign * np.append(self.nodes, self.sampled))
         self.done = 0
         self.carried: Certificate | None = None
 
@@ -209,9 +225,7 @@ class _Passage:
         if not enough or not (state.monitor.settled or not most):
             return
         found = state.assembly.samples()
-        table = np.atleast_2d(record.mode_table(record.sampled_at))
-        table = np.broadcast_to(table, (len(found.times), table.shape[1]))
-        self._hold_samples(found)
+        self._hold_samples(found.times, found.states)
         count = len(PLACES)
         wanted = self.nodes[self.done * count :]
         position = np.searchsorted(self.sign * found.times, self.sign * wanted)
@@ -219,59 +233,98 @@ class _Passage:
         known[known] = found.times[position[known]] == wanted[known]
         # A run may have taken steps back where it ended.
         reached = len(wanted) if known.all() else int(np.argmin(known))
-        steps = slice(self.done, self.done + reached // count)
         place = position[: reached // count * count]
         if len(place):
-            self._hand_over(found, table[place[::count]], place, steps)
-        self.done = steps.stop
+            firsts: list[int] = place[::count].tolist()
+            modes = record.mode_table([record.sampled_at[first] for first in firsts])
+            series = (found.states, found.reactions, found.outputs)
+            columns = {name: row[place] for named in series for name, row in named.items()}
+            self._hand_over(columns, modes)
         kept = len(found.times) if not len(place) else int(place[-1]) + 1
         record.sample_times = record.sample_times[kept:]
         record.samples, record.sampled_at = record.samples[kept:], record.sampled_at[kept:]
         if self.done == len(self.starts):
             raise PassedError
 
-    def _hand_over(self, found: Any, table: np.ndarray, place: np.ndarray, steps: slice) -> None:
-        prepared = self.auditor.prepared
-        shape = (-1, len(PLACES))
-        columns = {
-            name: row[place].reshape(shape)
-            for series in (found.states, found.reactions, found.outputs)
-            for name, row in series.items()
-        }
+    def read(self, state: RunState, most: float) -> None:
+        """Take the nodes of a run that has kept the motion within its steps."""
+        assert state.motion is not None
+        assembly, count = state.assembly, len(PLACES)
+        while self.done < len(self.starts):
+            last = int(min(self.done + most, len(self.starts)))
+            nodes = self.nodes[self.done * count : last * count]
+            ends = self.sign * self.starts[self.done], self.sign * self.ends[last - 1]
+            order = self.sign * self.sampled
+            sampled = self.sampled[(order >= ends[0]) & (order < ends[1])]
+            for piece, which, table in state.motion.states(sampled):
+                found = assembly.columns(piece, sampled[which], table)
+                self._hold_samples(sampled[which], found)
+            parts: list[dict[str, np.ndarray]] = []
+            modes: list[np.ndarray] = []
+            for piece, which, table in state.motion.states(nodes):
+                parts.append(assembly.columns(piece, nodes[which], table))
+                modes += [piece.values] * (len(table) // count)
+            columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            self._hand_over(columns, np.array(modes))
+
+    def _hand_over(self, columns: Mapping[str, np.ndarray], table: np.ndarray) -> None:
+        """Hand over the next steps by the values at their nodes; each row with the p of a step."""
+        prepared, shape = self.auditor.prepared, (-1, len(PLACES))
+        nodes = {name: row.reshape(shape) for name, row in columns.items()}
+        count = len(next(iter(nodes.values())))
+        steps = slice(self.done, self.done + count)
+        table = np.broadcast_to(table, (count, table.shape[-1]))
         places = {name: k for k, name in enumerate(prepared.problem.values)}
         numbers = dict(zip(prepared.problem.values, prepared.values.tolist(), strict=True))
+        # A part begins with the last step of the one before.
+        begin = float(self.starts[max(steps.start - 1, 0)])
+        request = prepared.request
         part = Certificate(
             system=prepared.system,
             parameters=numbers | dict(prepared.parameters),
             starts=self.starts[steps],
             lengths=self.lengths[steps],
-            columns=columns,
+            columns=nodes,
             values={name: table[:, places[name]] for name in held_in(prepared)},
-            events=self.run.events,
+            events=self._events_of(begin, float(self.ends[steps.stop - 1])),
             accuracy=prepared.solver.step_tolerance,
-            law=prepared.request.impact if prepared.request.on_gain != "poisson" else "poisson",
-            gains_allowed=prepared.request.on_gain == "report",
+            law=request.impact if request.on_gain != "poisson" else "poisson",
+            gains_allowed=request.on_gain == "report",
             given=self.given if steps.start == 0 else {},
             scales=self.scales,
             driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
-            continues=prepared.request.begun is not None
-            or self.starts[self.done] != prepared.start_time,
+            continues=request.begun is not None or self.starts[steps.start] != prepared.start_time,
         )
+        self.done = steps.stop
         # With the last step of the part before, so that nothing is missed between the two.
         self.take(part if self.carried is None else self.carried.followed_by(part))
         self.carried = part.last_step
 
-    def _hold_samples(self, found: Any) -> None:
-        """Compare the run's samples with the motion."""
+    @cached_property
+    def _events(self) -> tuple[Sequence[EventRecord], np.ndarray]:
+        """The run's events, which may lie on disk, and their times, so that they grow."""
+        events = self.run.events
+        return events, self.sign * np.array([event.time for event in events])
+
+    def _events_of(self, first: float, last: float) -> Sequence[EventRecord]:
+        """Return the events from the start of a part to its end, with those at both."""
+        events, times = self._events
+        slack = ROUNDING * 100.0 * max(1.0, abs(first), abs(last))
+        begin = np.searchsorted(times, self.sign * first - slack)
+        end = np.searchsorted(times, self.sign * last + slack, side="right")
+        return events[int(begin) : int(end)]
+
+    def _hold_samples(self, moments: np.ndarray, states: Mapping[str, np.ndarray]) -> None:
+        """Compare the run's samples with the motion at some moments."""
         times = self.run.times
-        position = np.searchsorted(self.sign * found.times, self.sign * times)
-        known = position < len(found.times)
-        known[known] = found.times[position[known]] == times[known]
+        position = np.searchsorted(self.sign * moments, self.sign * times)
+        known = position < len(moments)
+        known[known] = moments[position[known]] == times[known]
         if not known.any():
             return
         rounding = ROUNDING / SAME * max(self._sizes.values(), default=0.0) + 1e-300
-        for name, column in found.states.items():
-            off = np.abs(self.run.states[name][known] - column[position[known]])
-            off /= self._sizes[name] + rounding
+        for name, size in self._sizes.items():
+            off = np.abs(self.run.states[name][known] - states[name][position[known]])
             worst = int(np.argmax(off))
-            self.defects.append((float(off[worst]), name, float(times[known][worst])))
+            off = float(off[worst]) / (size + rounding)
+            self.defects.append((off, name, float(times[known][worst])))

@@ -213,13 +213,13 @@ class Keeper:
         return StoredSamples(self.stored())
 
     def _samples(self, assembly: Assembly) -> dict[str, np.ndarray]:
-        times, states, reactions, outputs, residuals = assembly.tables()
+        times, states, reactions, outputs = assembly.tables()
         columns = {"t": times}
         tables = {
             "states": states,
             "outputs": outputs,
             "reactions": reactions,
-            "residuals": residuals,
+            "residuals": assembly.residuals(),
         }
         for kind, table in tables.items():
             for place, column in enumerate(self._columns[kind].values()):

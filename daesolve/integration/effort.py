@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from daesolve.diagnostics.monitor import Monitor
+from daesolve.integration.dense_output import DenseOutput
 from daesolve.solvers import Observer
 from daesolve.trajectory.results import StepBlock
 
@@ -161,6 +162,8 @@ class Counted:
         Right-hand sides before the segment.
     believed
         Returns how many of some steps are good; None if all are.
+    motion
+        Keeps the states within steps as well; None if they are not kept.
     """
 
     def __init__(
@@ -170,15 +173,23 @@ class Counted:
         observe: Observer,
         spent: int,
         believed: Callable[[np.ndarray, np.ndarray], int] | None = None,
+        motion: DenseOutput | None = None,
     ) -> None:
         self.effort, self.monitor, self.observe = effort, monitor, observe
-        self.spent, self.believed = spent, believed
+        self.spent, self.believed, self.motion = spent, believed, motion
 
     def __call__(self, block: StepBlock) -> bool:
         """Take in a block of steps; return whether the segment ends with it."""
         self.spent += block.evaluations
+        if self.motion is not None:
+            self.motion.take(block)
         enough = bool(self.observe(block))
         return self.effort.take(block, self.spent, weak=bool(self.monitor.weakest())) or enough
+
+    @property
+    def keeps(self) -> bool:
+        """Whether it keeps the states within steps."""
+        return self.motion is not None and self.motion.keeps
 
     @property
     def remaining(self) -> int | None:

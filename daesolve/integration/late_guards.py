@@ -52,7 +52,7 @@ def solve_within_budget(
     if watch is not None:
         watch.begin(start.time)
         believed = partial(watch.believed, p=start.p)
-    counted = Counted(run.effort, run.monitor, observe, spent, believed)
+    counted = Counted(run.effort, run.monitor, observe, spent, believed, run.motion)
     return run.solve(start, until, at, counted)
 
 

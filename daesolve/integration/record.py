@@ -12,6 +12,8 @@ import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
 from daesolve.diagnostics.monitor import Monitor
+from daesolve.integration.dense_output import Piece
+from daesolve.integration.tally import Tally
 from daesolve.preparation.preparing import Prepared
 from daesolve.trajectory.results import Degeneracy, EventRecord, Impact, Outcome, Statistics
 from daesolve.trajectory.samples import Recorded, Samples, places_as_listed
@@ -50,48 +52,6 @@ class Happening:
     impact: Impact | None = None
     asked: tuple[int, ...] = ()
     zeros: np.ndarray | None = None
-
-
-@dataclass(frozen=True)
-class Tally:
-    """What is left of events and modes that are no longer in memory.
-
-    Parameters
-    ----------
-    events, charts
-        How many events there were, and how often independent velocities were chosen again.
-    impacts, lost, worst
-        How many impacts, the energy that they took in J, and Carnot's theorem's largest miss.
-    rises, highest
-        How many impacts raised the energy, and by which part of it at most.
-    """
-
-    events: int = 0
-    charts: int = 0
-    impacts: int = 0
-    lost: float = 0.0
-    worst: float = 0.0
-    rises: int = 0
-    highest: float = 0.0
-
-    def after(self, events: Sequence[Happening], charts: int) -> Tally:
-        """Return the tally with more events and charts."""
-        impacts = [event.impact for event in events if event.impact is not None]
-        lost = self.lost
-        rises: list[float] = []
-        for impact in impacts:
-            lost += impact.kinetic_before - impact.kinetic_after
-            if impact.kinetic_after > impact.kinetic_before > 0.0:
-                rises.append(impact.kinetic_after / impact.kinetic_before - 1.0)
-        return Tally(
-            self.events + len(events),
-            self.charts + charts,
-            self.impacts + len(impacts),
-            lost,
-            max([self.worst, *(impact.carnot for impact in impacts)]),
-            self.rises + len(rises),
-            max([self.highest, *rises]),
-        )
 
 
 @dataclass
@@ -183,7 +143,8 @@ class RunRecord:
 
     def tally_so_far(self) -> Tally:
         """Return the tally that includes the part in memory."""
-        return self.tally.after(self.events, len(self.modes) - self.carried)
+        impacts = [event.impact for event in self.events if event.impact is not None]
+        return self.tally.after(impacts, len(self.events), len(self.modes) - self.carried)
 
     def near(self, time: float) -> float:
         """Return how far apart times may be to count as the same, s."""
@@ -326,7 +287,7 @@ class Assembly:
         listed
             The requested sample times, if they were not in the order of the run.
         """
-        times, states, reactions, outputs, _ = self.tables()
+        times, states, reactions, outputs = self.tables()
         if listed is not None:
             position = places_as_listed(times, listed, self.sign)
             times, states = times[position], states[position]
@@ -339,6 +300,17 @@ class Assembly:
             _by_name(labels.outputs, outputs),
             self.events(),
         )
+
+    def columns(self, piece: Piece, times: np.ndarray, table: np.ndarray) -> dict[str, np.ndarray]:
+        """Return states, reactions and outputs by name at times within kept steps."""
+        labels = self.prepared.problem.labels
+        names = (labels.states, labels.reactions, labels.outputs)
+        shown = self.shown(times, table, piece.values, piece.whole_turns)
+        return {
+            name: column
+            for named, values in zip(names, shown, strict=True)
+            for name, column in _by_name(named, values).items()
+        }
 
     def named(self, places: Sequence[Boundary]) -> list[dict[str, float]]:
         """Return the states at some places by name, with their whole turns."""
@@ -383,27 +355,49 @@ class Assembly:
             for event, detail in zip(events, details, strict=True)
         )
 
-    def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return times, states, reactions, outputs and residuals at the samples in memory.
+    def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return times, states, reactions and outputs at the samples in memory.
 
-        In the direction of the run; each row with the p of its time.
+        In the direction of the run.
         """
-        prepared, problem, record = self.prepared, self.prepared.problem, self.record
+        times, table, places = self._in_order()
+        shape = len(places), len(self.prepared.wrapped)
+        whole_turns = np.array([p.whole_turns for p in places], dtype=float).reshape(shape)
+        return times, *self.shown(times, table, self.record.mode_table(places), whole_turns)
+
+    def residuals(self) -> np.ndarray:
+        """Return the residuals at the samples in memory, in the direction of the run."""
+        problem, (times, table, places) = self.prepared.problem, self._in_order()
+        found, _ = evaluate_block(problem.residuals, times, table, self.record.mode_table(places))
+        return found[:, : len(problem.watched)]
+
+    def _in_order(self) -> tuple[np.ndarray, np.ndarray, list[Boundary]]:
+        """Return times, (k,), states as they are integrated, (k, size), and their segments."""
+        record = self.record
         times = np.array(record.sample_times)
         order = np.argsort(self.sign * times, kind="stable")
         indices: list[int] = order.tolist()
         places = [record.sampled_at[index] for index in indices]
-        table = np.array(record.samples).reshape(len(places), problem.size)[order]
-        times, values = times[order], record.mode_table(places)
-        angles = list(prepared.wrapped)
-        whole_turns = np.array([p.whole_turns for p in places], dtype=float).reshape(
-            len(places), len(angles)
-        )
+        table = np.array(record.samples).reshape(len(places), self.prepared.problem.size)
+        return times[order], table[order], places
+
+    def shown(
+        self, times: np.ndarray, table: np.ndarray, values: np.ndarray, whole_turns: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return states, reactions and outputs at some times.
+
+        Parameters
+        ----------
+        times, table
+            (k,) s, and the states as they are integrated, (k, size).
+        values, whole_turns
+            p, and the turns that were taken out of angles: of all, or of each, (k, ...).
+        """
+        problem, angles = self.prepared.problem, list(self.prepared.wrapped)
         states = problem.visible(times, table, values)
         _, reactions, outputs = evaluate_block(problem.recover, times, table, values)
-        residuals, _ = evaluate_block(problem.residuals, times, table, values)
         states[:, angles] += 2.0 * math.pi * whole_turns
-        return times, states, reactions, outputs, residuals[:, : len(problem.watched)]
+        return states, reactions, outputs
 
     def not_finite(self) -> tuple[str, int] | None:
         """Return the first reaction or output that is infinite or NaN at two samples in a row.
@@ -414,7 +408,7 @@ class Assembly:
         if not self.record.samples:
             return None
         labels = self.prepared.problem.labels
-        _, _, reactions, outputs, _ = self.tables()
+        _, _, reactions, outputs = self.tables()
         bad = ~np.isfinite(np.hstack([reactions, outputs]))
         if not bad.any():
             return None
@@ -458,22 +452,9 @@ class Assembly:
                 f"at t = {warned.time:.10g} s {warned.sentence}, below {warned.threshold:.3g}: "
                 "rounding costs more digits there than the tolerance"
             )
-        notes += [*self.further, *_impact_notes(tally)]
+        notes += [*self.further, *tally.notes()]
         untrusted = monitor.untrusted_sentence()
         return [*notes, untrusted] if untrusted else notes
-
-
-def _impact_notes(tally: Tally) -> list[str]:
-    """Report the number of impacts, their energy, and how well Carnot's theorem held."""
-    if not tally.impacts:
-        return []
-    count = f"{tally.impacts} impacts" if tally.impacts > 1 else "1 impact"
-    did = f"took {tally.lost:.6g}" if tally.lost >= 0.0 else f"added {-tally.lost:.6g}"
-    raised = f"; {tally.rises} of them raised it, by at most a factor of {1.0 + tally.highest:.3g}"
-    return [
-        f"{count} {did} J; Carnot's theorem missed by at most {tally.worst:.2g} of the kinetic "
-        "energy" + (raised if tally.rises else "")
-    ]
 
 
 def describe(prepared: Prepared) -> dict[str, Any]:

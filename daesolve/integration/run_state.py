@@ -19,9 +19,11 @@ from daesolve.diagnostics.flat_zeros import FlatZeros
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.equations.contact_rows import in_space
 from daesolve.integration.checkpoints import restored_boundaries, saved_boundary
+from daesolve.integration.dense_output import DenseOutput
 from daesolve.integration.effort import Effort
 from daesolve.integration.record import Assembly, Boundary, Happening, RunRecord
 from daesolve.integration.sampling import At, Schedule
+from daesolve.integration.step_queue import StepQueue
 from daesolve.modes.transitions import INSTANT, Instant, Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State
@@ -137,35 +139,6 @@ class Pace:
         self.waits = self.pause
 
 
-@dataclass
-class StepQueue:
-    """Steps that the monitor has not seen yet, each block with the index of its values."""
-
-    blocks: list[tuple[StepBlock, int]] = field(default_factory=list[tuple[StepBlock, int]])
-    count: int = 0
-
-    def put(self, blocks: Iterable[StepBlock], mode: int) -> None:
-        """Add steps in which the same values are in force."""
-        for block in blocks:
-            self.blocks.append((block, mode))
-            self.count += len(block.times)
-
-    def show(self, monitor: Monitor, values: Sequence[np.ndarray]) -> None:
-        """Pass all of them to the monitor."""
-        if not self.blocks:
-            return
-        blocks = [block for block, _ in self.blocks]
-        counts = [len(block.times) for block in blocks]
-        modes = np.repeat([mode for _, mode in self.blocks], counts)
-        joined = StepBlock(
-            np.concatenate([block.times for block in blocks]),
-            np.concatenate([block.states for block in blocks]),
-        )
-        self.blocks.clear()
-        self.count = 0
-        monitor.observe(joined, modes, values)
-
-
 @dataclass(eq=False)
 class RunState:
     """A run under way.
@@ -198,6 +171,8 @@ class RunState:
     whole
         Whether the nodes of tables and the samples of laws are recorded as events, so that
         derivatives can be carried through them.
+    motion
+        Keeps the motion within steps; None if it is not kept.
     """
 
     prepared: Prepared
@@ -215,6 +190,7 @@ class RunState:
     segments: int = 0
     conservation: ConservationWatch | None = None
     whole: bool = False
+    motion: DenseOutput | None = None
 
     @cached_property
     def hidden(self) -> frozenset[str]:

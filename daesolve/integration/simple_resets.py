@@ -117,7 +117,11 @@ class _Resets:
                 run.sample(at, chain.states_at(first, last, at), here)
             for hit in sorted(chain.recorded(k), key=lambda hit: run.sign * hit.time):
                 run.happened(hit, here)
-            block = StepBlock(chain.times[first:last], chain.states[first:last])
+            motion = run.motion
+            block = chain.block(first, last, keeps=motion is not None and motion.keeps)
+            if motion is not None and len(block.times):
+                motion.begin(here.time, run.values(here), here.whole_turns)
+                motion.take(block)
             run.watch_later([block], here.mode)
             before = Boundary(time, chain.before[k], here.whole_turns.copy(), here.mode)
             row = chain.after[k]

@@ -20,6 +20,7 @@ from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import StorageError
 from daesolve.integration.certifying import Auditor, Stage
 from daesolve.integration.checkpoints import Keeper
+from daesolve.integration.dense_output import DenseOutput
 from daesolve.integration.endings import (
     Verdict,
     by_cost,
@@ -139,6 +140,8 @@ def _segment(run: RunState, here: Boundary, until: float, motion: object) -> Seg
     times, looking = among(run, at, looks(run, here.time, until))
     start = State(here.time, here.state, run.values(here), motion)
     see_reset(run, here)
+    if run.motion is not None:
+        run.motion.begin(here.time, start.p, here.whole_turns)
     if transitions is not None and switched:
         blocks: list[StepBlock] = []
         end = up_to_guards(run, transitions, start, until, times, blocks)
@@ -271,6 +274,7 @@ class _Run:
         self.resumed = keeper.resumed if keeper is not None else resumed
         extended_from = None if keeper is None else keeper.extended_from
         self.state = fresh_state(prepared, at, extended_from)
+        self.state.motion = DenseOutput(self.state.sign) if forgets else None
         self.over = False
         self.clock = 0.0
 
@@ -415,7 +419,8 @@ class _Run:
     def _stages(self) -> Sequence[Stage]:
         """Return the stages of the run, each of which was integrated without a break."""
         if self.resumed is None:
-            return [Stage(None, self.prepared.until, self.state.monitor.first_steps.ends)]
+            ends = self.state.monitor.first_steps.ends
+            return [Stage(None, self.prepared.until, ends, self.state)]
         return [] if self.keeper is None else [Stage(*of) for of in self.keeper.stages()]
 
     def _again(

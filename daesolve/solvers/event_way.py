@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from daesolve.solvers.heyoka_code import LIMIT, SUCCESS
-from daesolve.solvers.segment import MOST_VAIN, Stall, State
+from daesolve.solvers.segment import MOST_VAIN, State
+from daesolve.solvers.stalling import Stall
 from daesolve.solvers.step_checks import Doubt
 
 STUCK_AFTER = 1000

@@ -26,13 +26,14 @@ from daesolve.solvers.segment import (
     State,
     Status,
     believed,
+    keeps,
     stacked,
 )
 from daesolve.solvers.step_checks import LATE, MARGIN, UNSEEN, followed
 from daesolve.solvers.timetable import scheduled, time_guards
 from daesolve.taylor_kernel import halting
 from daesolve.taylor_kernel.instructions import instructions
-from daesolve.taylor_kernel.marching import March
+from daesolve.taylor_kernel.marching import LaneStretch, March
 from daesolve.trajectory.results import StepBlock
 
 compiled: Any = halting
@@ -160,6 +161,11 @@ class _Room:
             return self
         return _Room.of(steps, self.ends.shape[1], self.series.shape[2] - 1)
 
+    def copied(self, times: np.ndarray, states: np.ndarray) -> LaneStretch:
+        """Return the first steps, whose ends are given, in memory of their own."""
+        when, series = self.when[: len(times), :, 0].copy(), self.series[: len(times)].copy()
+        return LaneStretch(when, series, float(times[-1]), states[-1])
+
     def states_at(self, taken: int, moments: np.ndarray) -> np.ndarray:
         """Return the states, (j, size), at times, (j,), in their order, within the first steps."""
         return compiled.states_at(compiled.VERSION, self.series, self.when, taken, moments)
@@ -207,7 +213,9 @@ class _Way:
         if room.met_count[0]:
             self.hits.sort(key=lambda hit: self.sign * hit.time)
         self.steps, self.evaluations = self.steps + count, self.evaluations + count * order
-        halts = bool(count) and bool(observe(StepBlock(times, states, count * order)))
+        dense = room.copied(times, states) if count and keeps(observe) else None
+        block = StepBlock(times, states, count * order, dense=dense)
+        halts = bool(count) and bool(observe(block))
         return halts or count != taken
 
     def _reached(self) -> int:

@@ -81,7 +81,7 @@ class KernelIntegrator(SeriesIntegrator):
                 times, states, failure = times[good], states[good], NOT_FINITE
             elif stuck.after(len(stretch.when), stretch.end) and stretch.end != until:
                 failure = STALLED
-            yield SeriesBlock(
+            yield _KernelBlock(
                 self.problem,
                 start.p,
                 times,
@@ -136,6 +136,14 @@ class _Stuck:
             return False
         covered, self._since, self._steps = abs(time - self._since), time, 0
         return covered < self._least
+
+
+class _KernelBlock(SeriesBlock):
+    """Steps of the kernel."""
+
+    def kept(self) -> LaneStretch | None:
+        """Return the series, copied: the steps of lanes use the same memory again."""
+        return self.dense.stretch.copied() if isinstance(self.dense, _Within) else None
 
 
 @dataclass(frozen=True)

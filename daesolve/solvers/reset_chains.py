@@ -21,6 +21,8 @@ from daesolve.solvers.guard_terms import GuardTerms, Limits
 from daesolve.solvers.kernel_events import KernelEventIntegrator, passages_of
 from daesolve.solvers.segment import EventHit, State
 from daesolve.taylor_kernel import chaining
+from daesolve.taylor_kernel.marching import LaneStretch
+from daesolve.trajectory.results import StepBlock
 
 compiled: Any = chaining
 RESETS = 256
@@ -80,6 +82,15 @@ class Chain:
         return halting.states_at(
             halting.VERSION, self.series[own], self.when[own], last - first, moments
         )
+
+    def block(self, first: int, last: int, *, keeps: bool) -> StepBlock:
+        """Return some steps, with what is within them if that is kept."""
+        times, states = self.times[first:last], self.states[first:last]
+        if not keeps or last == first:
+            return StepBlock(times, states)
+        when, series = self.when[first:last, :, 0].copy(), self.series[first:last].copy()
+        dense = LaneStretch(when, series, float(times[-1]), states[-1])
+        return StepBlock(times, states, dense=dense)
 
 
 class ResetChains:

@@ -17,7 +17,7 @@ import numpy as np
 from daesolve.formulations import OdeProblem
 from daesolve.solvers.courses import Course
 from daesolve.solvers.step_checks import Doubt, StepChecks
-from daesolve.trajectory.results import StepBlock
+from daesolve.trajectory.results import Dense, StepBlock
 
 NOT_FINITE = "the state is no longer finite"
 NO_RATE = "the rate of the state is not finite"
@@ -63,7 +63,8 @@ Observer = Callable[[StepBlock], object]
 """Receives accepted steps; if it returns true, the segment ends with them. It may have an attribute
 `remaining`, how many more right-hand sides are allowed, and an attribute `believed`, (times,
 states) -> how many of these steps are good: the segment ends with the last of them, and everything
-beyond is dropped. Either may be None."""
+beyond is dropped. Either may be None. With an attribute `keeps` that is true it receives the states
+within steps as well."""
 
 
 @dataclass(frozen=True)
@@ -208,6 +209,10 @@ class Block(ABC):
     @property
     def taken(self) -> int | None:
         """How many steps the method took, where the times are those of a grid."""
+        return None
+
+    def kept(self) -> Dense | None:
+        """Return what gives the states within, in memory of its own; None if it is unknown."""
         return None
 
     def course(self, times: np.ndarray, states: np.ndarray) -> Course | None:
@@ -427,7 +432,8 @@ class Segment:
         self.steps += kept if block.taken is None else block.taken
         self.time, self.state = float(times[-1]), states[-1].copy()
         spent, self._reported = self.evaluations - self._reported, self.evaluations
-        return bool(self.observe(StepBlock(times[1:], states[1:], spent, block.taken)))
+        dense = block.kept() if keeps(self.observe) else None
+        return bool(self.observe(StepBlock(times[1:], states[1:], spent, block.taken, dense)))
 
     def pending(self, end: float) -> np.ndarray:
         """Return the sample times up to an end at which no sample has been taken yet."""
@@ -467,6 +473,11 @@ def believed(observe: Observer, times: np.ndarray, states: np.ndarray) -> int:
     return len(times) if judge is None or not len(times) else int(judge(times, states))
 
 
+def keeps(observe: Observer) -> bool:
+    """Return whether an observer keeps the states within steps."""
+    return bool(getattr(observe, "keeps", False))
+
+
 def first_stop(problem: OdeProblem, hits: Iterable[EventHit]) -> EventHit | None:
     """Return the first event that interrupts the motion, if one does."""
     return next((hit for hit in hits if problem.guarded[hit.index].then.interrupts), None)
@@ -475,26 +486,3 @@ def first_stop(problem: OdeProblem, hits: Iterable[EventHit]) -> EventHit | None
 def stacked(samples: Sequence[np.ndarray], size: int) -> np.ndarray:
     """Return samples as a table, (k, size)."""
     return np.array(samples).reshape(len(samples), size)
-
-
-class Stall:
-    """Notices steps without progress: the last ones together moved less than rounding.
-
-    Parameters
-    ----------
-    after
-        How many steps these are.
-    scale
-        The time, s, of which 1e-12 is rounding; that of the motion counts where it is larger.
-    """
-
-    def __init__(self, after: int, scale: float) -> None:
-        self._after, self._scale = after, scale
-        self._ends: deque[float] = deque(maxlen=after + 1)
-
-    def at(self, time: float) -> bool:
-        """Take in the end of a step; return whether the method is stuck."""
-        self._ends.append(time)
-        if len(self._ends) <= self._after:
-            return False
-        return abs(time - self._ends[0]) < 1e-12 * max(abs(time), self._scale)

@@ -22,11 +22,11 @@ from daesolve.solvers.segment import (
     GuardError,
     Integrator,
     Segment,
-    Stall,
     State,
     StepError,
     first_stop,
 )
+from daesolve.solvers.stalling import Stall
 
 BLOCK = 500
 """Steps after which events are looked for, and the observer sees them, at the latest."""

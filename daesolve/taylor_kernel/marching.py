@@ -103,6 +103,19 @@ class LaneStretch:
         sign = math.copysign(1.0, self.when[0, 2])
         return sign, np.ascontiguousarray(sign * self.when[:, 0])
 
+    def __call__(self, moments: np.ndarray) -> np.ndarray:
+        """Return the states, (j, states), at times, (j,), within the steps."""
+        return self.at(moments)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the series take."""
+        return self.coefficients.nbytes
+
+    def copied(self) -> LaneStretch | None:
+        """Return the steps in memory of their own; None if the series are gone."""
+        return replace(self, when=self.when.copy(), coefficients=self.coefficients.copy())
+
     def at(self, moments: np.ndarray) -> np.ndarray:
         """Return the states, (j, states), at times, (j,), within the steps."""
         sign, ordered = self._ordered
@@ -114,6 +127,10 @@ class LaneStretch:
 @dataclass(frozen=True)
 class Passed(LaneStretch):
     """Steps of which only the starts are kept, (k, states, 1), since they are not examined."""
+
+    def copied(self) -> None:
+        """Return none."""
+        return
 
     def at(self, moments: np.ndarray) -> np.ndarray:
         """Refuse: what lies within the steps is gone."""

@@ -34,6 +34,19 @@ class Outcome(Enum):
         return self in (Outcome.COMPLETED, Outcome.STOPPED_BY_EVENT)
 
 
+class Dense(Protocol):
+    """The states within accepted steps."""
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        ...
+
+    def __call__(self, moments: np.ndarray, /) -> np.ndarray:
+        """Return the states, (j, size), at times, (j,), in the order of the steps."""
+        ...
+
+
 @dataclass(frozen=True)
 class StepBlock:
     """Accepted steps in the order of integration: the time and state at the end of each.
@@ -48,12 +61,16 @@ class StepBlock:
         Right-hand sides since the block before, as far as the solver reports them.
     taken
         How many steps the method took, if the times are those of a grid.
+    dense
+        What gives the states within them, in memory of its own; None if the method does not know,
+        or its observer does not keep it.
     """
 
     times: np.ndarray
     states: np.ndarray
     evaluations: int = 0
     taken: int | None = None
+    dense: Dense | None = None
 
 
 @dataclass(frozen=True)

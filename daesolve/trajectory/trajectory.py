@@ -284,7 +284,8 @@ class Trajectory(ShownRun):
     def audit(self) -> Audit:
         """Hold the run against what was posed, with nothing of the library in between.
 
-        The run is integrated again to nodes within each of its steps; see `daesolve.typing.Audit`.
+        The motion at nodes within each of its steps is the one that the run has kept, or the run is
+        integrated again; see `daesolve.typing.Audit`.
 
         Raises
         ------
