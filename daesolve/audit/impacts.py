@@ -82,9 +82,14 @@ class Impacts:
         along = [self.impulses[slip.reaction_label] for slip in contact.sticking]
         return push, np.sqrt(np.sum(np.square(along), axis=0)) if along else 0.0 * push
 
-    def judged(self, subject: str, off: np.ndarray, terms: np.ndarray, what: str) -> Finding:
-        """Judge by how much, (n,), something is off that is made of such terms."""
-        usual = self.certificate.scale(f"impacts {subject}", terms)
+    def judged(
+        self, subject: str, off: np.ndarray, terms: np.ndarray, what: str, among: str = ""
+    ) -> Finding:
+        """Judge by how much, (n,), something is off that is made of such terms.
+
+        What is usual may be known among the terms of others as well.
+        """
+        usual = self.certificate.scale(f"impacts {among or subject}", terms)
         off = np.maximum(off - LEFT_OUT * usual * self.stays, 0.0)
         relative = off / (terms + 1e-3 * usual + 1e-300)
         place = int(np.argmax(relative))
@@ -137,6 +142,8 @@ def check_impacts(
         found = [_momenta(impacts, once.difference(system.goals)), _kinetic(impacts)]
         found.append(_lost(impacts, [*contacts, *slips, *once]))
         for contact in contacts:
+            certificate.scale("impacts pushes", impulses[contact.reaction_label])
+        for contact in contacts:
             found += _contact(impacts, contact)
         if contacts:
             found += _rebounds(impacts, contacts)
@@ -162,9 +169,9 @@ def _momenta(impacts: Impacts, imposed: set[Goal]) -> Finding:
     pushes = along(ca.vertsplit(total))[..., 0]
     left, right = momenta_of(along)[..., 0], momenta_of(impacts.after)[..., 0]
     off, terms = np.abs(right - left - pushes), np.abs(right) + np.abs(left) + np.abs(pushes)
-    impacts.certificate.scale("impacts ", terms)
+    impacts.certificate.scale("impacts momenta", terms)
     found = [
-        impacts.judged("", miss, of, f"the momentum of {name} is not balanced")
+        impacts.judged("", miss, of, f"the momentum of {name} is not balanced", "momenta")
         for name, miss, of in zip(
             system.v.names, off, terms + 1e-2 * np.max(terms, axis=0), strict=True
         )
@@ -201,12 +208,13 @@ def _lost(impacts: Impacts, goals: Sequence[Goal]) -> Finding:
 def _contact(impacts: Impacts, contact: Any) -> list[Finding]:
     """Check that a contact pushes, and that its friction stays in its cone."""
     name, push, rubs = contact.name, *impacts.pushes(contact)
-    pulls = impacts.judged(f"{name} never pulls", -push, np.abs(push), "it pulls")
+    pulls = impacts.judged(f"{name} never pulls", -push, np.abs(push), "it pulls", "pushes")
     if not contact.sticking:
         return [pulls]
     limit = impacts.of(contact.static) * push
     what = "rubs with more than friction allows"
-    return [pulls, impacts.judged(f"{name} never {what}", rubs - limit, rubs + limit, f"it {what}")]
+    subject = f"{name} never {what}"
+    return [pulls, impacts.judged(subject, rubs - limit, rubs + limit, f"it {what}", "pushes")]
 
 
 def _rebounds(impacts: Impacts, contacts: Sequence[Any]) -> list[Finding]:
@@ -218,7 +226,7 @@ def _rebounds(impacts: Impacts, contacts: Sequence[Any]) -> list[Finding]:
     """
     pushes, rubs = np.array([impacts.pushes(one) for one in contacts]).swapaxes(0, 1)
     before, after = np.array([impacts.rates(one) for one in contacts]).swapaxes(0, 1)
-    usual = impacts.certificate.scale("rates at impacts", np.abs(before) + np.abs(after))
+    usual = impacts.certificate.scale("impacts rates", np.abs(before) + np.abs(after))
     taking = pushes > PUSHING * np.max(pushes, axis=0)
     once = ~np.any(taking & (before > LEFT_OUT * usual), axis=0)
     alone = (np.sum(taking, axis=0) == 1) & (np.max(rubs, axis=0) == 0.0)
@@ -229,7 +237,8 @@ def _rebounds(impacts: Impacts, contacts: Sequence[Any]) -> list[Finding]:
         wanted = -impacts.of(contact.restitution) * low
         wanted = np.where(impacts.stays & (wanted <= LEFT_OUT * usual), 0.0, wanted)
         off = np.where(took & known, np.abs(high - wanted), 0.0)
-        finding = impacts.judged(subject, off, np.abs(low) + np.abs(high), "it rebounds otherwise")
+        terms, said = np.abs(low) + np.abs(high), "it rebounds otherwise"
+        finding = impacts.judged(subject, off, terms, said, "rates")
         several, other = np.sum(took & ~once), np.sum(took & once & ~known)
         words = [f"{several} of its instants have more than one impact"] if several else []
         words += (
@@ -251,4 +260,5 @@ def _thrown(impacts: Impacts, event: str, reset: Any, goal: Goal) -> Finding:
     before, after = impacts.rates(goal)
     fired = np.array([any(r.name == event for r in one.records) for one in impacts.rounds])
     off = np.where(fired, np.abs(after + impacts.of(reset.restitution) * before), 0.0)
-    return impacts.judged(subject, off, np.abs(before) + np.abs(after), "it rebounds otherwise")
+    terms, said = np.abs(before) + np.abs(after), "it rebounds otherwise"
+    return impacts.judged(subject, off, terms, said, "rates")

@@ -59,6 +59,7 @@ class KernelIntegrator(SeriesIntegrator):
         interrupted = any(event.then.interrupts for event in problem.guarded)
         # One lane of several ends by itself where something happens.
         self.first = FIRST_PIECE if interrupted and lane is None else PIECE
+        self.shares = lane is not None
         if lane is None:
             lane = Lane(March(instructions(problem.rhs, bounded=bounded), tolerance))
         self.lane = lane
@@ -86,7 +87,7 @@ class KernelIntegrator(SeriesIntegrator):
                 start.p,
                 times,
                 states,
-                _Within(stretch),
+                _Within(stretch, self.shares),
                 lane.order,
                 failure,
                 seen=stretch.seen,
@@ -142,8 +143,9 @@ class _KernelBlock(SeriesBlock):
     """Steps of the kernel."""
 
     def kept(self) -> LaneStretch | None:
-        """Return the series, copied: the steps of lanes use the same memory again."""
-        return self.dense.stretch.copied() if isinstance(self.dense, _Within) else None
+        """Return the series; the steps of lanes use the same memory again."""
+        within = self.dense
+        return within.stretch.kept(shared=within.shared) if isinstance(within, _Within) else None
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,7 @@ class _Within:
     """The states within the steps of a stretch."""
 
     stretch: LaneStretch
+    shared: bool
 
     @property
     def tcs(self) -> np.ndarray:

@@ -112,8 +112,14 @@ class LaneStretch:
         """How much memory the series take."""
         return self.coefficients.nbytes
 
-    def copied(self) -> LaneStretch | None:
-        """Return the steps in memory of their own; None if the series are gone."""
+    def kept(self, *, shared: bool) -> LaneStretch | None:
+        """Return the steps for later; None if the series are gone.
+
+        They are copied if others share their memory, or most of it is idle.
+        """
+        whole = self.coefficients.base
+        if not shared and (whole is None or whole.nbytes <= 2 * self.nbytes):
+            return self
         return replace(self, when=self.when.copy(), coefficients=self.coefficients.copy())
 
     def at(self, moments: np.ndarray) -> np.ndarray:
@@ -128,7 +134,7 @@ class LaneStretch:
 class Passed(LaneStretch):
     """Steps of which only the starts are kept, (k, states, 1), since they are not examined."""
 
-    def copied(self) -> None:
+    def kept(self, *, shared: bool) -> None:
         """Return none."""
         return
 

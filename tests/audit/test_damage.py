@@ -334,7 +334,7 @@ DAMAGE = {
         "friction of a floor that is struck": (impulse("floor_stuck", 0.9), "impulses"),
         "floor that is struck": (impulse("floor", 0.9), "impulses"),
         "too much friction": (
-            impulse("floor_stuck", 1.0 + 1e-4),
+            impulse("floor_stuck", 1.0 + 1e-3),
             "floor never rubs with more than friction allows",
         ),
     },

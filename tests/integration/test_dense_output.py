@@ -16,7 +16,7 @@ def kept_by(run):
 
 @pytest.mark.parametrize("motion", [swinging, ticking, struck, backwards, pushed, sampled])
 def test_the_motion_that_is_kept_is_the_one_that_is_integrated_again(motion):
-    run = motion.__wrapped__()  # whatever other tests keep
+    run = motion.__wrapped__()  # nothing else may have made it forget
     assert kept_by(run).ends(run.auditor.prepared.start_time, run.end_time) is not None
     kept = run.auditor.certificate(run)
     kept_by(run).forget()
