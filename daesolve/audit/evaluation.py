@@ -5,7 +5,7 @@ The table of operations is the auditor's own: it shares no evaluator with what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import casadi as ca
@@ -154,8 +154,46 @@ class Program:
             else:
                 held[written[0]] = self.constants[k]
 
+    def is_continuous(self, constants: Collection[int]) -> bool:
+        """Tell whether the expressions are continuous by structure, wherever they have a value.
+
+        Quotients by what may vary have poles, and other operations jump.
+
+        Parameters
+        ----------
+        constants
+            The hashes of the symbols that do not vary.
+        """
+        fixed, numbers = set[int](), dict[int, float]()
+        for k, (op, _, read, written) in enumerate(self.steps):
+            if op == ca.OP_INPUT:
+                still = self.symbols[read[1]].element_hash() in constants
+            elif op == ca.OP_OUTPUT:
+                continue
+            else:
+                still = k in self.constants or fixed.issuperset(read)
+            by_fixed = op == ca.OP_DIV and read[1] in fixed
+            power = op in (ca.OP_POW, ca.OP_CONSTPOW) and numbers.get(read[1], 0.0) > 0.0
+            if not (still or op in CONTINUOUS or by_fixed or power):
+                return False
+            # A register that is written again is another one.
+            numbers.pop(written[0], None)
+            if k in self.constants:
+                numbers[written[0]] = self.constants[k]
+            fixed = (fixed | {written[0]}) if still else (fixed - {written[0]})
+        return True
+
 
 _MOVED = {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT}
+
+
+CONTINUOUS = {
+    *(ca.OP_ASSIGN, ca.OP_INPUT, ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE),
+    *(ca.OP_SIN, ca.OP_COS, ca.OP_SINH, ca.OP_COSH, ca.OP_TANH, ca.OP_ATAN, ca.OP_ASINH, ca.OP_ERF),
+    *(ca.OP_EXP, ca.OP_EXPM1, ca.OP_SQRT, ca.OP_ASIN, ca.OP_ACOS, ca.OP_HYPOT),
+    *(ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX),
+}
+"""Operations that are continuous wherever they have a value."""
 
 
 def evaluate(

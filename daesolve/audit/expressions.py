@@ -139,6 +139,13 @@ class Expressions:
             known[key] = self._program(write())
         return self._valued(known[key])
 
+    def is_continuous(self, key: tuple[str, str], expression: ca.SX) -> bool:
+        """Tell whether an expression, written down once, can change its sign only at zero."""
+        self.once(key, lambda: [expression])
+        system = self.system
+        fixed = {vector[name] for vector in (system.parameters, system.discrete) for name in vector}
+        return _programs[system][key].is_continuous({symbol.element_hash() for symbol in fixed})
+
     def _program(self, expressions: Iterable[ca.SX]) -> Program:
         return Program(self.written(ca.vertcat(ca.SX(0, 1), *expressions)))
 

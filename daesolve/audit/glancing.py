@@ -6,7 +6,7 @@ between two of them a guard that has changed its sign must have had its event.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -111,13 +111,21 @@ def _start(run: Instants) -> list[Finding]:
 
 
 def check_passages(run: Instants, along: Expressions) -> list[Finding]:
-    """Check that guards that have changed their sign had their events."""
+    """Check that guards that have changed their sign had their events.
+
+    A guard that may jump, or has poles, changes its sign elsewhere too.
+    """
     if any(not event.listed for event in posed_events(run.system)):
         return [unchecked("event", "", "runs do not list all events")]
     found: list[Finding] = []
     for event in posed_events(run.system):
+        guards = enumerate(ca.vertsplit(event.guards))
+        named = {f"{event.name}, {place}": guard for place, guard in guards}
         try:
-            missed = _missed(run, along, event)
+            if not all(along.is_continuous(("sign", key), guard) for key, guard in named.items()):
+                found.append(unchecked("event", event.name, "its guard may jump, or has poles"))
+                continue
+            missed = _missed(run, along, event, named)
         except UnknownSymbolsError as error:
             found.append(unchecked("event", event.name, str(error)))
             continue
@@ -130,10 +138,11 @@ def check_passages(run: Instants, along: Expressions) -> list[Finding]:
     return found
 
 
-def _missed(run: Instants, along: Expressions, event: Event) -> tuple[float, float] | None:
+def _missed(
+    run: Instants, along: Expressions, event: Event, guards: Mapping[str, ca.SX]
+) -> tuple[float, float] | None:
     """Return the first two times between which a guard passes without its event; None if none."""
-    for place, guard in enumerate(ca.vertsplit(event.guards)):
-        key = f"{event.name}, {place}"
+    for place, (key, guard) in enumerate(guards.items()):
         values, sizes, beside = measured(along, ("guard", key), guard)
         least = max(PASSED, STEPS_OFF * run.accuracy) * sizes + beside
         row, zero, changing = values[:, 0], least[:, 0], _changing(run, guard)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache
 from unittest.mock import patch
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -216,6 +217,31 @@ def test_rounding_of_a_body_at_rest_is_no_contradiction():
     run = ds.solve(system, 0.64, {}, guess=guess, formulation="projected")
     assert run.outcome.good, run.message
     assert run.audit().holds, str(run.audit())
+
+
+@pytest.mark.parametrize(
+    ("guard", "continuous"),
+    [
+        ("q.x - 0.25", True),
+        ("ca.sin(q.x) * q.dot.x ** 2 / p.a", True),
+        ("ca.fmax(q.x, 0.1) - ca.sqrt(1.0 + q.x ** 2) / (2.0 * p.a)", True),
+        ("q.x**3 - q.x**1.5", True),
+        ("1.0 / (q.x - 0.25)", False),
+        ("p.a / q.x", False),
+        ("ca.tan(q.x)", False),
+        ("ca.sign(q.x) + q.x", False),
+        ("(q.x - 0.25) ** -3", False),
+        ("ca.atan2(q.x, q.dot.x)", False),
+        ("ca.if_else(q.x > 0.25, 1.0, -1.0)", False),
+        ("ca.fmod(q.x, 1.0) - 0.5", False),
+    ],
+)
+def test_a_guard_with_poles_or_jumps_may_change_its_sign_without_a_passage(guard, continuous):
+    from daesolve.audit.evaluation import Program
+
+    q, p = ds.coordinates(x="m"), ds.parameters(a=2.0)
+    program = Program(ca.SX(eval(guard, {"q": q, "p": p, "ca": ca})))
+    assert program.is_continuous({p.a.element_hash()}) is continuous
 
 
 def test_a_guard_of_time_alone_holds_at_a_late_time():
