@@ -14,6 +14,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.term_sizes import ROUNDING, term_sizes
 from daesolve.formulations import OdeProblem
 from daesolve.solvers import EventHit
 from daesolve.solvers.grazing import guard_evaluator
@@ -71,6 +72,30 @@ class FlatZeros:
                 self._left[hit.index] -= 1
                 self._look(self._problem.guarded[hit.index].name, hit, hit.time - start, p)
                 self._judge()
+
+    def touches(self, hit: EventHit, start: float, p: np.ndarray) -> bool:
+        """Return whether a guard only touches zero, to rounding, and turns round there.
+
+        Parameters
+        ----------
+        hit, start, p
+            As in `take`.
+        """
+        evaluate, problem, guard = guard_evaluator(self._problem), self._problem, hit.index
+        here = float(evaluate(hit.time, hit.state, p)[1][guard])
+        along = np.asarray(problem.rhs(hit.time, hit.state, p)).ravel()
+        for part in (BEFORE, BETWEEN * BEFORE):
+            apart = part * (hit.time - start)
+            before, after = (
+                float(evaluate(hit.time + way, hit.state + way * along, p)[1][guard])
+                for way in (-apart, apart)
+            )
+            if before * after < 0.0:
+                depth = here**2 * abs(apart / (after - before))
+                # At an extremum it does not change with the state: its own terms count.
+                terms = term_sizes(problem.guards, hit.time, hit.state, p)[0]
+                return bool(depth <= ROUNDING * terms[guard])
+        return False
 
     def _judge(self) -> None:
         """Set of which guards enough was seen."""

@@ -56,6 +56,51 @@ def solve_within_budget(
     return run.solve(start, until, at, counted)
 
 
+def solve_past_errors(
+    run: RunState,
+    transitions: Transitions | None,
+    start: State,
+    until: float,
+    at: np.ndarray,
+    observe: Observer,
+    blocks: Sequence[StepBlock] = (),
+) -> tuple[SegmentEnd, np.ndarray]:
+    """Integrate, and go on where a guard has only touched zero, or is kept there.
+
+    Parameters
+    ----------
+    run, transitions
+        The run, and what switches its modes, if anything does.
+    start, until, at, observe
+        As of `Solver.segment`.
+    blocks
+        The steps that were taken, where modes switch.
+
+    Returns
+    -------
+    SegmentEnd
+        Where it ended.
+    ndarray
+        Which guards have stayed at zero, (guards,).
+    """
+    kept, problem = np.zeros(len(run.prepared.problem.guarded), dtype=bool), run.prepared.problem
+    end, here = solve_within_budget(run, start, until, at, observe), start
+    while True:
+        if transitions is not None:
+            kept = _kept_at_zero(run, transitions, start, blocks)
+        hits = tuple(
+            hit
+            for hit in end.hits
+            if not kept[hit.index] and not run.flat_zeros.touches(hit, start.time, start.p)
+        )
+        over = end.status is not Status.STOPPED or first_stop(problem, hits) is not None
+        if over or len(hits) == len(end.hits) or end.time == here.time:
+            return replace(end, hits=hits), kept
+        here = State(end.time, end.state, start.p, start.motion)
+        rest = solve_within_budget(run, here, until, at[len(end.samples) :], observe)
+        end = replace(end, hits=hits).followed_by(rest)
+
+
 def up_to_guards(
     run: RunState,
     transitions: Transitions,
@@ -75,20 +120,7 @@ def up_to_guards(
     blocks
         Takes the steps.
     """
-    end = solve_within_budget(run, start, until, at, blocks.append)
-    kept = _kept_at_zero(run, transitions, start, blocks)
-    while kept.any() and any(kept[hit.index] for hit in end.hits):
-        hits = tuple(hit for hit in end.hits if not kept[hit.index])
-        stopped = first_stop(run.prepared.problem, hits) is not None
-        known, end = end, replace(end, hits=hits)
-        if stopped or end.status is not Status.STOPPED:
-            break
-        here = State(end.time, end.state, start.p, start.motion)
-        rest = at[len(end.samples) :]
-        end = end.followed_by(solve_within_budget(run, here, until, rest, blocks.append))
-        if end.time == known.time:
-            break
-        kept = _kept_at_zero(run, transitions, start, blocks)
+    end, kept = solve_past_errors(run, transitions, start, until, at, blocks.append, blocks)
     late = transitions.late(end.time, end.state, start.p)
     if late:
         known = {*transitions.late(start.time, start.x, start.p), *(hit.index for hit in end.hits)}

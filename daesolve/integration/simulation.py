@@ -33,7 +33,7 @@ from daesolve.integration.endings import (
 from daesolve.integration.event_handling import at_start, through
 from daesolve.integration.forgetting import forget
 from daesolve.integration.kept_places import glanced_at
-from daesolve.integration.late_guards import solve_within_budget, up_to_guards
+from daesolve.integration.late_guards import solve_past_errors, up_to_guards
 from daesolve.integration.looks import among, looks, see_reset
 from daesolve.integration.opening import opening
 from daesolve.integration.points import (
@@ -147,7 +147,7 @@ def _segment(run: RunState, here: Boundary, until: float, motion: object) -> Seg
         end = up_to_guards(run, transitions, start, until, times, blocks)
         run.watch_later(blocks, here.mode)
     else:
-        end = solve_within_budget(run, start, until, times, _watching(run))
+        end, _ = solve_past_errors(run, None, start, until, times, _watching(run))
     end = _looked(run, start.p, (times, looking), end)
     run.sample(at, end.samples, here)
     run.flat_zeros.take(end.hits, here.time, start.p)

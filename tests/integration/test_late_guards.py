@@ -107,3 +107,24 @@ def test_what_friction_keeps_at_zero_passes_once_where_the_slip_ends(belt, solve
     assert {name for name, _ in found} == {"rubs_sticks", "counts"}
     assert len(found) == 2
     assert [time for _, time in found] == pytest.approx([(2.0 - belt) / 3.0] * 2, abs=1e-9)
+
+
+@pytest.mark.slow_rows("cvodes", "lsoda", "radau")
+@each_solver
+def test_a_guard_that_touches_zero_and_turns_round_has_no_event(solver):
+    """A wheel turns ten times; what dips through zero by 1e-7 passes, what touches it does not."""
+    q = ds.coordinates(phi="rad")
+    turn = 3.0 * ds.time
+    guards = {
+        "top": ca.sin(q.phi) - 1.0,
+        "bottom": 1.0 - ca.sin(q.phi),
+        "clock": ca.sin(turn) - 1.0,
+        "square": ca.sin(q.phi) ** 2,
+    }
+    events = [ds.Event(name, guard, ds.EITHER, COUNTS) for name, guard in guards.items()]
+    events += [ds.Event(f"{name}_seen", guard) for name, guard in guards.items()]
+    events.append(ds.Event("dips", ca.sin(q.phi) - 1.0 + 1e-7, ds.EITHER))
+    system = ds.MechanicalSystem(q, kinetic=q.dot.phi**2 / 2, discrete=D, events=events)
+    run = ds.solve(system, 20.0, {"phi": 0.3, "phi_dot": 3.0}, solver=solver, at=[20.0])
+    assert [event.name for event in run.events] == 20 * ["dips"]
+    assert run.audit().holds
