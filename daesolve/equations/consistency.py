@@ -1,7 +1,4 @@
-"""Consistent states: start values that fulfil every constraint, and samples of such states.
-
-A start must also agree with the modes: no guard has passed yet, so `whenever_past` resets act.
-"""
+"""Consistent states: start values that fulfil every constraint, and samples of such states."""
 
 from __future__ import annotations
 
@@ -16,21 +13,17 @@ import scipy
 from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
 from daesolve.algebra.singular_values import shortest_solution
 from daesolve.algebra.translation import function_of
-from daesolve.equations.borders import Borders
 from daesolve.equations.contact_rows import opening_advice
-from daesolve.equations.dynamics import Dynamics, ResetRow
+from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.kept_outputs import aimed, can_keep
 from daesolve.equations.projection import TOLERANCE, Projection, levels, metrics, sizes
 from daesolve.equations.scaled_rows import are_independent
 from daesolve.errors import (
-    VARIANT_ERRORS,
     ContradictoryGoalsError,
-    DegenerateStartError,
     InconsistentStateError,
     OutOfRangeError,
     unknown_name,
 )
-from daesolve.posing.events import Event
 from daesolve.posing.value_names import ValueKind
 
 POLISH = 1e-6
@@ -39,12 +32,8 @@ ROUNDINGS = 16.0
 """A fully given state is also corrected if this moves it by at most so many roundings."""
 MISSED = 1e-9
 """A goal cannot hold if its smallest residual, relative to the goal's size, exceeds this."""
-ROUNDING = 1e-12
-"""The rounding of a reaction, relative to the largest force."""
 FACTORISED_FROM = 100
 """The number of unknowns from which sparse factors are faster than dense least squares."""
-MOST_ROUNDS = 32
-"""The number of rounds of resets after which the search for consistent values has failed."""
 
 
 @dataclass(frozen=True)
@@ -384,117 +373,3 @@ def _lengths(matrix: np.ndarray, axis: int) -> np.ndarray:
 def time_states(samples: Sequence[tuple[float, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     """Stack samples as (k,) times and (k, nx) states."""
     return np.array([t for t, _ in samples]), np.array([x for _, x in samples])
-
-
-def fitting_values(
-    dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, time: float
-) -> dict[str, float]:
-    """Return values after the changes that resets with `whenever_past` request.
-
-    Parameters
-    ----------
-    dynamics, values
-        The equations, and p by name.
-    state, time
-        (nx,) the consistent start, and s.
-
-    Raises
-    ------
-    InconsistentStateError
-        The values keep changing: no mode agrees with the start.
-    """
-    resets = {
-        index: row
-        for index, row in dynamics.resets.items()
-        if dynamics.events[index].then.counts_past
-    }
-    found = dict(values)
-    if not resets:
-        return found
-    past = _Past(dynamics, [dynamics.events[index] for index in resets])
-    changes = _changes(dynamics, list(resets.values()))
-    names = list(dict.fromkeys(name for row in resets.values() for name in row.values))
-    fired = past(found, state, time)
-    for _ in range(MOST_ROUNDS):
-        if not fired.any():
-            return found
-        p = dynamics.value_vector(found)
-        changed = np.asarray(changes(time, state, p, fired.astype(float))).ravel()
-        found |= dict(zip(names, changed.tolist(), strict=True))
-        fired = past(found, state, time)
-    raise InconsistentStateError(
-        f"at the start no mode agrees with the state: the events {past.named(fired)} switch "
-        "modes endlessly; start elsewhere, or give the discrete values as parameters"
-    )
-
-
-def refuse_past(
-    dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, time: float
-) -> None:
-    """Refuse a start at which an event that stops `whenever_past` has happened.
-
-    Raises
-    ------
-    VariantError, DegenerateStartError
-        Such an event has happened; the event's name decides which error it is.
-    """
-    stops = [event for event in dynamics.events if event.then.stops and event.then.counts_past]
-    if not stops:
-        return
-    past = _Past(dynamics, stops)
-    for event, there in zip(past.owners, past(values, state, time), strict=True):
-        if there:
-            kind = VARIANT_ERRORS.get(event.name, DegenerateStartError)
-            raise kind(f"at the start {event.then.breakdown or f'{event.name!r} has happened'}")
-
-
-class _Past:
-    """Finds guards that are past zero by more than the rounding of reactions."""
-
-    def __init__(self, dynamics: Dynamics, events: list[Event]) -> None:
-        self.dynamics = dynamics
-        self.owners = [event for event in events for _ in range(event.count)]
-        self._ways = np.array([event.direction.value for event in self.owners])
-        self._borders = Borders.of(dynamics, events)
-        guards = ca.vertcat(*[event.guards for event in events])
-        self._reacting = ca.depends_on(guards, dynamics.reactions)
-        slopes = ca.sum2(ca.fabs(ca.jacobian(guards, dynamics.reactions)))
-        arguments = [dynamics.t, dynamics.x, dynamics.p, dynamics.reactions]
-        self._guards = function_of(
-            "guards", arguments, [guards, slopes], (["t", "x", "p", "u"], ["guards", "slopes"])
-        )
-
-    def __call__(self, values: Mapping[str, float], state: np.ndarray, time: float) -> np.ndarray:
-        p, u = self.dynamics.value_vector(values), np.zeros(self.dynamics.reactions.numel())
-        rounding = 0.0
-        if self._reacting:
-            u = instantaneous(self.dynamics, time, state, p)[1]
-            acting = self.dynamics.matrices(time, state, p)["force"]
-            rounding = ROUNDING * (np.max(np.abs(u)) + np.max(np.abs(acting)))
-        guards, slopes = (np.asarray(part).ravel() for part in self._guards(time, state, p, u))
-        at_border = (guards == 0.0) & self._borders.past(p)
-        return (self._ways * guards > rounding * slopes) | at_border
-
-    def named(self, past: np.ndarray) -> str:
-        """Return the names of the events of some guards, for a message."""
-        names = [event.name for event, there in zip(self.owners, past, strict=True) if there]
-        return ", ".join(map(repr, dict.fromkeys(names)))
-
-
-def _changes(dynamics: Dynamics, rows: list[ResetRow]) -> ca.Function:
-    """(t, x, p, fired) -> the changes by the rows; later ones see earlier changes."""
-    names = list(dynamics.values)
-    fired = ca.vertcat(*[row.fired for row in rows])
-    p = dynamics.p
-    for row in rows:
-        own = ca.vertcat(*row.values.values())
-        after = ca.substitute(own, dynamics.p, p)
-        passed = ca.sum1(row.fired) > 0
-        p = ca.SX(p)
-        for place, name in enumerate(row.values):
-            at = names.index(name)
-            p[at] = ca.if_else(passed, after[place], p[at])
-    changed = dict.fromkeys(name for row in rows for name in row.values)
-    column = ca.vertcat(*[p[names.index(name)] for name in changed])
-    arguments = [dynamics.t, dynamics.x, dynamics.p, fired]
-    return function_of("changes", arguments, [column], (["t", "x", "p", "fired"], ["values"]))

@@ -7,9 +7,10 @@ from contextlib import suppress
 
 import numpy as np
 
-from daesolve.equations.consistency import Start, complete_start, fitting_values, near
+from daesolve.equations.consistency import Start, complete_start, near
 from daesolve.equations.drives import begun, leaning
 from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.fitting import fitting_values
 from daesolve.errors import InconsistentStateError, UnsupportedError
 
 DRIFTS = 10.0

@@ -11,8 +11,8 @@ import numpy as np
 
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.impacts import changed_by, settle_function
-from daesolve.equations.consistency import fitting_values
 from daesolve.equations.dynamics import ResetRow
+from daesolve.equations.fitting import fitting_values
 from daesolve.errors import InconsistentStateError, OutOfRangeError
 from daesolve.export.named import Entries, Entry, NamedFunction, Shape
 from daesolve.export.quantities import QUANTITIES, Equations

@@ -10,9 +10,9 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.equations.consistency import fitting_values, refuse_past
 from daesolve.equations.drives import CalledLaw
 from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.fitting import fitting_values, refuse_past, without_driven
 from daesolve.errors import ResetError
 from daesolve.modes.chart_law import enter, visible_state
 from daesolve.modes.guard_book import GuardBook
@@ -132,6 +132,7 @@ class ResetLaw(SwitchingLaw):
         names = {problem.events[index].name for index in groups}
         settled, values, rests = self.settled(time, names, after[:count], p[:own], values)
         after[:count] = settled
+        values, releases = without_driven(self.dynamics, (time, settled), p[:own], values)
         values = np.concatenate([values, p[own:]]) if len(p) > own else values
         after, values = enter(problem, time, after, values)
         if not math.isfinite(sum(self._rate(time, after, values)[0].tolist())):
@@ -142,7 +143,7 @@ class ResetLaw(SwitchingLaw):
                 "force is not finite there; where it releases a constraint, set rank_loss = "
                 "'pass'"
             )
-        return Jump(dict(groups), after, values, impact, rests)
+        return Jump({**groups, **releases}, after, values, impact, rests)
 
 
 def _moves_its_guard(dynamics: Dynamics, event: int) -> bool:

@@ -307,8 +307,8 @@ class Coulomb:
             return {stick: ca.SX(0), sense: ca.if_else(time <= values[ended], -sign, along)}
 
         found = {
-            stick: touching * (ca.fabs(slip) <= self.still),
-            sense: ca.if_else(slip < -self.still, -1, 1),
+            stick: touching * (ca.fabs(slip) < self.still),
+            sense: ca.if_else(slip <= -self.still, -1, 1),
         }
         events = (
             _ends(contact, sign * slip, (1 - sticks) * touching, Reset({stick: 1.0, ended: time})),

@@ -25,8 +25,8 @@ import numpy as np
 from daesolve.algebra.determinants import determinant
 from daesolve.algebra.linear import is_zero, solve_definite
 from daesolve.algebra.singular_values import shortest_solution, singular_values
-from daesolve.equations.consistency import fitting_values
 from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.fitting import fitting_values
 from daesolve.equations.starting import refuse_drives
 from daesolve.errors import FrictionlessIllPosed, UnsupportedError
 from daesolve.posing.events import FALLING, Event, Stop

@@ -378,3 +378,48 @@ def test_a_slip_of_three_components_and_a_name_that_is_no_word_are_refused(law):
         law.act("floor", ca.SX(3, 1), ca.SX(1))
     with pytest.raises(PosingError, match="must be a word"):
         law.act("the floor", ca.SX(2, 1), ca.SX(1))
+
+
+DRIVES = {
+    "from the side": (ca.cos(ds.time), [np.pi / 2, 3 * np.pi / 2]),
+    "from rest": (ca.sin(ds.time), [np.pi, 2 * np.pi]),
+    "from rest without a rate": (-(ds.time**2), []),
+    "to zero and back": ((ds.time - 1.0) ** 2, []),
+    "with kinks": (ca.fmax(ds.time - 1, 0) - 2 * ca.fmax(ds.time - 2, 0), [1.0, 3.0]),
+}
+"""Velocities by name, m/s, and when their friction turns round, s."""
+
+
+@pytest.mark.default_rows(10)
+@pytest.mark.parametrize("solver", ["taylor", "dop853"])
+@pytest.mark.parametrize("belt", [0.3, 0.0])
+@pytest.mark.parametrize("name", DRIVES)
+def test_friction_of_a_slip_that_is_driven_turns_round_where_the_slip_does(name, solver, belt):
+    """What drives the body bears -m v' - friction, and friction is mu N against the slip."""
+    speed, turns = DRIVES[name]
+    q = ds.coordinates(x="m", z="m")
+    floor = ds.Holonomic("floor", q.z)
+    drive = ds.Nonholonomic("drive", q.dot.x - speed - belt)
+    rubs = ds.multibody.Coulomb(0.3, 0.4).act("floor", q.dot.x - belt, floor.reaction)
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.z**2) / 2,
+        potential=10.0 * q.z,
+        goals=[floor, drive, *rubs.goals],
+        force={"x": rubs.force},
+        discrete=rubs.discrete,
+        events=rubs.events,
+        outputs={"friction": (rubs.total, "N"), "slip": (q.dot.x - belt, "m/s")},
+    )
+    run = ds.solve(system, 7.0, solver=solver, at=np.linspace(0.1, 7.0, 70))
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    # A slip without a direction, below `still`, has any friction.
+    moves = np.abs(run["slip"]) > 1e-6
+    assert run["friction"][moves] == pytest.approx(-3.0 * np.sign(run["slip"])[moves], rel=1e-12)
+    rate = ca.Function("rate", [ds.time], [ca.jacobian(speed, ds.time)])
+    kinks = np.abs(run.times % 1.0 - 0.5) < 0.45 if "kinks" in name else moves
+    bears = np.array([float(rate(time)) for time in run.times]) - run["friction"]
+    assert run["drive"][moves & kinks] == pytest.approx(bears[moves & kinks], abs=1e-8)
+    slips = [event.time for event in run.events if event.name == "floor_slips"]
+    assert slips == pytest.approx(turns, abs=1e-9)
+    assert run.audit().holds

@@ -17,7 +17,7 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.analysis.manifold import sizes_of
-from daesolve.equations.consistency import fitting_values
+from daesolve.equations.fitting import fitting_values
 from daesolve.formulations import OdeProblem
 from daesolve.integration.record import Boundary, Happening
 from daesolve.modes.guard_table import GuardTable
