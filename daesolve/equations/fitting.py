@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.built_once import built_once
 from daesolve.algebra.translation import function_of
 from daesolve.equations.borders import Borders
 from daesolve.equations.consistency import instantaneous
@@ -94,17 +94,16 @@ class _Release:
     changes: ca.Function
 
 
+@built_once
 def _releases_of(dynamics: Dynamics) -> list[_Release]:
-    if dynamics not in _releases:
-        _releases[dynamics] = [
-            _release(dynamics, place, row.hold.name(), dynamics.reactions[row.reaction], event)
-            for place, row in enumerate(dynamics.rows)
-            if row.hold is not None and row.reaction is not None
-            for event, reset in dynamics.resets.items()
-            if row.hold.name() in reset.values
-            and ca.depends_on(dynamics.events[event].guards, dynamics.reactions[row.reaction])
-        ]
-    return _releases[dynamics]
+    return [
+        _release(dynamics, place, row.hold.name(), dynamics.reactions[row.reaction], event)
+        for place, row in enumerate(dynamics.rows)
+        if row.hold is not None and row.reaction is not None
+        for event, reset in dynamics.resets.items()
+        if row.hold.name() in reset.values
+        and ca.depends_on(dynamics.events[event].guards, dynamics.reactions[row.reaction])
+    ]
 
 
 def _release(dynamics: Dynamics, row: int, hold: str, reaction: ca.SX, event: int) -> _Release:
@@ -136,7 +135,54 @@ def _depends(row: np.ndarray, others: np.ndarray) -> bool:
     return bool(np.linalg.norm(row - others.T @ shares) <= RANK_TOLERANCE)
 
 
-_releases: WeakKeyDictionary[Dynamics, list[_Release]] = WeakKeyDictionary()
+class Fitting:
+    """Changes values as the resets with `whenever_past` request.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+
+    Attributes
+    ----------
+    names
+        Of the values that it may change.
+    """
+
+    def __init__(self, dynamics: Dynamics) -> None:
+        self._dynamics = dynamics
+        resets = {
+            index: row
+            for index, row in dynamics.resets.items()
+            if dynamics.events[index].then.counts_past
+        }
+        self.names = list(dict.fromkeys(name for row in resets.values() for name in row.values))
+        if resets:
+            self._past = _Past(dynamics, [dynamics.events[index] for index in resets])
+            self._changes = changes_of(dynamics, list(resets.values()))
+
+    def __call__(
+        self, values: Mapping[str, float], state: np.ndarray, time: float
+    ) -> dict[str, float]:
+        """Return the values that agree with a state; arguments as in `fitting_values`."""
+        found = dict(values)
+        if not self.names:
+            return found
+        fired = self._past(found, state, time)
+        for _ in range(MOST_ROUNDS):
+            if not fired.any():
+                return found
+            p = self._dynamics.value_vector(found)
+            changed = np.asarray(self._changes(time, state, p, fired.astype(float))).ravel()
+            found |= dict(zip(self.names, changed.tolist(), strict=True))
+            held = self._dynamics.value_vector(found)
+            let_go, _ = without_driven(self._dynamics, (time, state), p, held)
+            found |= dict(zip(self._dynamics.values, let_go.tolist(), strict=True))
+            fired = self._past(found, state, time)
+        raise InconsistentStateError(
+            f"at the start no mode agrees with the state: the events {self._past.named(fired)} "
+            "switch modes endlessly; start elsewhere, or give the discrete values as parameters"
+        )
 
 
 def fitting_values(
@@ -156,32 +202,7 @@ def fitting_values(
     InconsistentStateError
         The values keep changing: no mode agrees with the start.
     """
-    resets = {
-        index: row
-        for index, row in dynamics.resets.items()
-        if dynamics.events[index].then.counts_past
-    }
-    found = dict(values)
-    if not resets:
-        return found
-    past = _Past(dynamics, [dynamics.events[index] for index in resets])
-    changes = changes_of(dynamics, list(resets.values()))
-    names = list(dict.fromkeys(name for row in resets.values() for name in row.values))
-    fired = past(found, state, time)
-    for _ in range(MOST_ROUNDS):
-        if not fired.any():
-            return found
-        p = dynamics.value_vector(found)
-        changed = np.asarray(changes(time, state, p, fired.astype(float))).ravel()
-        found |= dict(zip(names, changed.tolist(), strict=True))
-        held = dynamics.value_vector(found)
-        let_go, _ = without_driven(dynamics, (time, state), p, held)
-        found |= dict(zip(dynamics.values, let_go.tolist(), strict=True))
-        fired = past(found, state, time)
-    raise InconsistentStateError(
-        f"at the start no mode agrees with the state: the events {past.named(fired)} switch "
-        "modes endlessly; start elsewhere, or give the discrete values as parameters"
-    )
+    return Fitting(dynamics)(values, state, time)
 
 
 def refuse_past(

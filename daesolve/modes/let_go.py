@@ -30,8 +30,11 @@ class LettingGo:
         contacts, rows = dynamics.contacts, dynamics.rows
         t, x, p = dynamics.t, dynamics.x, dynamics.p
         self._holds = [row.hold for row in contacts]
-        gaps = ca.vertcat(*[rows[row.row].chain[0] for row in contacts])
-        self._gaps = Evaluator(ca.Function("gaps", [t, x, p], [ca.densify(gaps)]))
+        gaps, rates = (
+            ca.densify(ca.vertcat(*[rows[row.row].chain[k] for row in contacts])) for k in (0, 1)
+        )
+        self._gaps = Evaluator(ca.Function("gaps", [t, x, p], [gaps]))
+        self._rates = Evaluator(ca.Function("rates", [t, x, p], [rates]))
 
         def limits(names: list[str]) -> np.ndarray:
             return LEFT_OVER * np.array([setting.scales.get(name, 1.0) for name in names])
@@ -52,9 +55,17 @@ class LettingGo:
         time, x, p
             When (s), the states of the equations, and the values.
         """
+        return np.asarray(self._gaps(time, x, self._closed(p))[0] > self._apart)
+
+    def leaves(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return whose gap is open or has a rate; arguments as in `apart`."""
+        rates = self._rates(time, x, self._closed(p))[0]
+        return self.apart(time, x, p) | self.parts(rates)
+
+    def _closed(self, p: np.ndarray) -> np.ndarray:
         everything = p.copy()
         everything[self._holds] = 1.0
-        return np.asarray(self._gaps(time, x, everything)[0] > self._apart)
+        return everything
 
     def parts(self, rates: np.ndarray) -> np.ndarray:
         """Return whose gap has a rate, m/s, that no constraint leaves, (n,)."""

@@ -208,9 +208,9 @@ class Coulomb:
 
     The discrete value `sticks_<contact>` is 1.0 while the goals `<contact>_stick_1` (and `_2`) hold
     the slip at zero; their reactions are then the friction. At `<contact>_sticks` the slip ends; at
-    `<contact>_slips` the reaction reaches mu_s N, and the slip begins against it. If the slip ends
-    and sticking would need more than mu_s N, both happen at one instant: the slip reverses, or
-    continues.
+    `<contact>_slips` the reaction reaches mu_s N, and the slip begins against it. It also begins
+    where a reset or a step of an input makes it larger than `still`. If the slip ends and sticking
+    would need more than mu_s N, both happen at one instant: the slip reverses, or continues.
 
     With one component, `sense_<contact>` is the sign of the slip, 0.0 as long as it is unknown; the
     event `<contact>_sense` sets it at the start and after an impact. `ended_<contact>` is the time
@@ -304,7 +304,11 @@ class Coulomb:
         def begins(fired: ca.SX) -> dict[str, ca.SX]:
             driven = fired[1] - fired[0]
             along = ca.if_else(driven == 0, sign, driven)
-            return {stick: ca.SX(0), sense: ca.if_else(time <= values[ended], -sign, along)}
+            along = ca.if_else(time <= values[ended], -sign, along)
+            return {
+                stick: ca.SX(0),
+                sense: ca.if_else(fired[2], ca.if_else(slip < 0, -1, 1), along),
+            }
 
         found = {
             stick: touching * (ca.fabs(slip) < self.still),
@@ -312,7 +316,12 @@ class Coulomb:
         }
         events = (
             _ends(contact, sign * slip, (1 - sticks) * touching, Reset({stick: 1.0, ended: time})),
-            _begins(contact, (sticks, touching), [reaction - limit, -reaction - limit], begins),
+            _begins(
+                contact,
+                (sticks, touching),
+                [reaction - limit, -reaction - limit, _beyond(slip**2, self.still)],
+                begins,
+            ),
             Event(
                 f"{contact}_sense",
                 [1 - 2 * sign**2, (1 - sticks) * (-sign * slip - self.still) - sticks],
@@ -355,7 +364,7 @@ class Coulomb:
             _begins(
                 contact,
                 (sticks, touching),
-                [ca.sumsqr(reaction) - limit**2],
+                [ca.sumsqr(reaction) - limit**2, _beyond(squared, self.still)],
                 lambda _: {stick: ca.SX(0), **no_heading},
             ),
             Event(
@@ -396,7 +405,10 @@ def _begins(
     excess: Sequence[ca.SX],
     changes: Callable[[ca.SX], Mapping[str, ca.SX]],
 ) -> Event:
-    """Return the event at which a slip begins: sticking asks for too much, or the contact opens."""
+    """Return the event at which a slip begins.
+
+    Sticking asks for too much, a kick has set the bodies in motion, or the contact opens.
+    """
     sticks, touching = modes
     guards = [sticks * part - (1 - sticks) for part in excess]
     if not touching.is_constant():

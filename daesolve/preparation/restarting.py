@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from daesolve.errors import InconsistentStateError
+from daesolve.modes.let_go import LettingGo
 from daesolve.posing.value_names import ValueKind
-from daesolve.preparation.examination import initial_state
+from daesolve.preparation.examination import InitialState, initial_state, parameter_values
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.redundancy import with_rows
+from daesolve.preparation.request import Request
 
 CHOSEN = (
     ValueKind.RATE,
@@ -57,7 +60,7 @@ def restarted(
         parameters={**prepared.request.parameters, **inputs},
         inputs={},
     )
-    begin = initial_state(dynamics, prepared.formulation, request)
+    begin = _begun(prepared, request)
     values = dict(zip(problem.values, prepared.values.tolist(), strict=True))
     found = begin.values.items()
     values |= {n: v for n, v in found if n in values and not any(kind.is_a(n) for kind in CHOSEN)}
@@ -78,3 +81,31 @@ def restarted(
         values=np.asarray(numbers, dtype=float),
         resting=begin.resting,
     )
+
+
+def _begun(prepared: Prepared, request: Request) -> InitialState:
+    """Return the start, with contacts open that the state which is asked for does not let close."""
+    try:
+        return initial_state(prepared.dynamics, prepared.formulation, request)
+    except InconsistentStateError:
+        opened = _opened(prepared, request)
+        if not opened:
+            raise
+    parameters = {**request.parameters, **dict.fromkeys(opened, 0.0)}
+    request = replace(request, parameters=parameters)
+    return initial_state(prepared.dynamics, prepared.formulation, request)
+
+
+def _opened(prepared: Prepared, request: Request) -> list[str]:
+    """Return the discrete values of contacts whose gap is open or moves in a state."""
+    dynamics = prepared.dynamics
+    if prepared.transitions is None or not dynamics.contacts:
+        return []
+    given = {**request.guess, **request.initial}
+    if not given.keys() >= {*dynamics.labels.states}:
+        return []
+    state = np.array([given[name] for name in dynamics.labels.states])
+    p = dynamics.value_vector(parameter_values(dynamics, request.parameters))
+    leaves = LettingGo(prepared.transitions.setting).leaves(request.start_time, state, p)
+    names = list(dynamics.values)
+    return [names[row.hold] for row, gone in zip(dynamics.contacts, leaves, strict=True) if gone]

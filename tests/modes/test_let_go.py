@@ -111,3 +111,52 @@ def test_a_belt_that_jumps_drags_what_sticks_to_it(by: str) -> None:
     assert named["belt_slips"] == AT
     assert named["belt_sticks"] == pytest.approx(AT + 0.5 / (MU * G), abs=EXACT)
     assert run.end_state["x_dot"] == pytest.approx(0.5, abs=EXACT)
+
+
+@pytest.mark.parametrize(
+    ("first", "kick"), [(0.0, (0.5,)), (5.0, (-9.0,)), (0.0, (0.3, 0.4)), (5.0, (-9.0, 0.0))]
+)
+def test_coulombs_law_lets_go_of_what_is_kicked(first: float, kick: tuple[float, ...]) -> None:
+    names = ["x", "y"][: len(kick)]
+    q = ds.coordinates(**dict.fromkeys([*names, "z"], "m"))
+    speeds = [getattr(q.dot, name) for name in names]
+    floor = ds.Holonomic("floor", q.z)
+    rubs = ds.multibody.Coulomb(MU).act("pad", ca.vertcat(*speeds), floor.reaction)
+    changes = {f"{n}_dot": v + dv for n, v, dv in zip(names, speeds, kick, strict=True)}
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(ca.sumsqr(ca.vertcat(*speeds)) + q.dot.z**2) / 2,
+        potential=G * q.z,
+        force=dict(zip(names, ca.vertsplit(rubs.force), strict=True)),
+        goals=[floor, *rubs.goals],
+        discrete=rubs.discrete,
+        events=[ds.Event("kick", ds.time - AT, ds.RISING, ds.Reset(changes)), *rubs.events],
+    )
+    start = dict.fromkeys([*names, "z", *(f"{n}_dot" for n in [*names, "z"])], 0.0)
+    run = ds.solve(system, AT + AFTER, initial=start | {"x_dot": first})
+    slip, _ = expected(first, (*kick, 0.0), 0.0)
+    end = [run.end_state[f"{n}_dot"] for n in names]
+    np.testing.assert_allclose(end, slip, rtol=0.0, atol=EXACT)
+    assert not run.audit().contradictions
+
+
+@pytest.mark.parametrize("mu", [0.0, MU])
+@pytest.mark.parametrize("given", [{"z": 1.0}, {"z_dot": 1.0}, {"z_dot": -1.0}])
+def test_a_contact_of_a_stepped_motion_opens_where_the_state_that_is_set_leaves_it(
+    given: dict[str, float], mu: float
+) -> None:
+    q = ds.coordinates(x="m", z="m")
+    slip = {"slip": q.dot.x, "friction": mu} if mu else {}
+    floor = ds.Contact("floor", q.z, restitution=0.5, **slip)
+    system = ds.MechanicalSystem(
+        q, kinetic=(q.dot.x**2 + q.dot.z**2) / 2, potential=G * q.z, goals=[floor]
+    )
+    run = ds.Simulator(system, dict.fromkeys(["x", "z", "x_dot", "z_dot"], 0.0))
+    run.step(0.1)
+    run.set_state(given)
+    values = run.step(AFTER)
+    speed = given.get("z_dot", 0.0)
+    speed = -0.5 * speed if speed < 0.0 else speed
+    height = given.get("z", 0.0) + speed * AFTER - G * AFTER**2 / 2
+    assert values["z"] == pytest.approx(height, abs=EXACT)
+    assert values["z_dot"] == pytest.approx(speed - G * AFTER, abs=EXACT)
