@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.dynamics import Dynamics, GoalRow
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
 from daesolve.modes.chart_law import visible_state
 from daesolve.modes.jumps import with_references
@@ -127,15 +127,33 @@ class HeldInputs:
 
 
 def _in_constraints(dynamics: Dynamics, names: tuple[str, ...]) -> dict[str, str]:
-    """Return the inputs that occur in a constraint, each with its name: none of them may jump."""
+    """Return the inputs that occur in a constraint, each with its name: none of them may jump.
+
+    In a slip they may: a contact or dry friction that sticks lets go of it.
+    """
     order = list(dynamics.values)
+    contacts = [row.rubbing for row in dynamics.contacts if row.rubbing is not None]
+    slips = [dynamics.rows[k] for rubbing in contacts for k in rubbing.rows]
     found: dict[str, str] = {}
     for name in names:
         place = dynamics.p[order.index(name)]
         for row in dynamics.rows:
-            if ca.depends_on(ca.vertcat(*row.chain), place):
+            lets_go = row in slips or _lets_go(dynamics, row, place)
+            if not lets_go and ca.depends_on(ca.vertcat(*row.chain), place):
                 found.setdefault(name, row.name)
     return found
+
+
+def _lets_go(dynamics: Dynamics, row: GoalRow, place: ca.SX) -> bool:
+    """Return whether an input that puts a guard past zero releases a constraint."""
+    releases = [
+        dynamics.events[index].guards
+        for index, reset in dynamics.resets.items()
+        if dynamics.events[index].then.counts_past
+        and row.hold is not None
+        and row.hold.name() in reset.values
+    ]
+    return bool(ca.depends_on(ca.vertcat(ca.SX(0, 1), *releases), place))
 
 
 def _fixed(name: str, goal: str) -> UnsupportedError:

@@ -69,6 +69,7 @@ def _constraining(system: Any, uses: Sequence[Use]) -> set[int]:
         A table is less smooth than a constraint in which it occurs.
     """
     found: set[int] = set()
+    slips = [slip for goal in system.goals for slip in getattr(goal, "sticking", ())]
     for goal in system.goals if uses else ():
         if not isinstance(goal, Holonomic | Nonholonomic):
             continue
@@ -80,7 +81,9 @@ def _constraining(system: Any, uses: Sequence[Use]) -> set[int]:
         for use in uses_in([residual]):
             table = use.table
             found.add(id(use))
-            if table.smooth_to < needed:
+            # What sticks lets go of a slip that jumps.
+            lets_go = goal in slips or _lets_go(system, goal, use)
+            if table.smooth_to < needed and not lets_go:
                 what = "kinks" if table.smooth_to == 0 else "jumps"
                 raise PosingError(
                     f"the table {table.name!r} has {what} at its nodes, where the velocities of "
@@ -88,6 +91,16 @@ def _constraining(system: Any, uses: Sequence[Use]) -> set[int]:
                     "smooth (kind = 'cubic', and outside = 'refuse', which ends it at its nodes)"
                 )
     return found
+
+
+def _lets_go(system: Any, goal: Holonomic | Nonholonomic, use: Use) -> bool:
+    """Return whether a table that puts a guard past zero releases a constraint."""
+    return any(
+        goal.held_by in event.then.reset.changes_where(event.name, ca.SX.zeros(event.count))
+        and any(one is use for one in uses_in([event.guards]))
+        for event in system.events
+        if event.then.counts_past and event.then.reset is not None
+    )
 
 
 def drive_rows(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -93,24 +95,55 @@ def test_a_contact_opens_where_a_reset_lifts_its_body() -> None:
     assert run.end_state["z"] == pytest.approx(2.0 - G / 8, abs=EXACT)
 
 
-@pytest.mark.parametrize("by", ["reset", "if_else"])
-def test_a_belt_that_jumps_drags_what_sticks_to_it(by: str) -> None:
-    q, d = ds.coordinates(x="m", y="m"), ds.discrete(v=0.0)
-    belt = d.v if by == "reset" else ca.if_else(ds.time < AT, 0.0, 0.5)
-    system = ds.MechanicalSystem(
+def belted(speed: ca.SX, rough: bool, **rest: Any) -> ds.MechanicalSystem:
+    """Return a block of 1 kg on a belt, with a contact or Coulomb's law."""
+    q = ds.coordinates(x="m", y="m")
+    energies = {"kinetic": (q.dot.x**2 + q.dot.y**2) / 2, "potential": G * q.y}
+    if rough:
+        floor = ds.Contact("belt", q.y, slip=q.dot.x - speed, friction=MU)
+        return ds.MechanicalSystem(q, **energies, goals=[floor], **rest)
+    floor = ds.Holonomic("floor", q.y)
+    rubs = ds.multibody.Coulomb(MU).act("belt", q.dot.x - speed, floor.reaction)
+    discrete = [rubs.discrete, *([rest.pop("discrete")] if "discrete" in rest else [])]
+    return ds.MechanicalSystem(
         q,
-        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
-        potential=G * q.y,
-        goals=[ds.Contact("belt", q.y, slip=q.dot.x - belt, friction=MU)],
-        discrete=d,
-        events=[ds.Event("faster", ds.time - AT, ds.RISING, ds.Reset({"v": 0.5}))],
+        **energies,
+        goals=[floor, *rubs.goals],
+        force={"x": rubs.force},
+        discrete=discrete,
+        events=[*rest.pop("events", ()), *rubs.events],
+        **rest,
     )
-    run = ds.solve(system, AT + 0.3, initial={"x": 0.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0})
-    along = [(event.name, event.time) for event in run.events if event.name.startswith("belt_")]
-    named = dict(along)
+
+
+@pytest.mark.parametrize("rough", [True, False])
+@pytest.mark.parametrize("by", ["reset", "if_else", "steps", "sampled", "Simulator"])
+def test_a_belt_that_jumps_drags_what_sticks_to_it(by: str, rough: bool) -> None:
+    start = {"x": 0.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}
+    d, u = ds.discrete(v=0.0), ds.inputs(v="m/s")
+    if by == "reset":
+        events = [ds.Event("faster", ds.time - AT, ds.RISING, ds.Reset({"v": 0.5}))]
+        system, inputs = belted(d.v, rough, discrete=d, events=events), {}
+    elif by == "if_else":
+        system, inputs = belted(ca.if_else(ds.time < AT, 0.0, 0.5), rough), {}
+    else:
+        laws = {
+            "steps": ds.table("v", [0.0, AT, 9.0], [0.0, 0.5, 0.5], "steps"),
+            "sampled": ds.sampled("v", period=AT, law=ca.if_else(ds.time < AT / 2, 0.0, 0.5)),
+        }
+        system, inputs = belted(u.v, rough, inputs=u), {"v": laws.get(by, 0.0)}
+    if by == "Simulator":
+        stepped = ds.Simulator(system, start, inputs=inputs)
+        stepped.step(AT)
+        stepped.step(0.3, v=0.5)
+        run = stepped.trajectory()
+    else:
+        run = ds.solve(system, AT + 0.3, initial=start, inputs=inputs)
+    named = {event.name: event.time for event in run.events}
     assert named["belt_slips"] == AT
     assert named["belt_sticks"] == pytest.approx(AT + 0.5 / (MU * G), abs=EXACT)
     assert run.end_state["x_dot"] == pytest.approx(0.5, abs=EXACT)
+    assert not rough or not run.audit().contradictions
 
 
 @pytest.mark.parametrize(
