@@ -62,8 +62,11 @@ def _places(certificate: Certificate, rounds: Sequence[Round]) -> np.ndarray:
     """
     times = np.array([one.time for one in rounds])
     ends = np.append(certificate.starts[:1], certificate.starts + certificate.lengths)
-    near = np.searchsorted(certificate.sign * ends, certificate.sign * times - _near(times))
-    near = np.minimum(near, len(ends) - 1)
+    # Steps may be shorter than what two events of one instant may be apart.
+    after = np.searchsorted(certificate.sign * ends, certificate.sign * times)
+    after = np.clip(after, 1, len(ends) - 1)
+    nearer = np.abs(ends[after - 1] - times) < np.abs(ends[after] - times)
+    near = np.where(nearer, after - 1, after)
     return np.where(np.abs(ends[near] - times) <= _near(times), near - 1, -2)
 
 

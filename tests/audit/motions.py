@@ -291,9 +291,28 @@ def late_clock():
     return ds.solve(system, 1e6 + 1.75, guess=start, start_time=1e6)
 
 
+@cache
+def stopping():
+    """A body in space that slides to rest, where a count changes, by steps of less than 1e-12 s."""
+    q, count = ds.coordinates(x="m", y="m", z="m"), ds.discrete(passes=0.0)
+    slip = [q.dot.x - 0.3, q.dot.y]
+    floor = ds.Contact("floor", q.z, slip=slip, friction=0.5, restitution=0.5)
+    then = ds.Reset({"passes": count.passes + 1.0})
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.z**2) / 2,
+        potential=9.81 * q.z,
+        goals=[floor],
+        discrete=count,
+        events=[ds.Event("turns", q.dot.y, ds.EITHER, then)],
+    )
+    start = {"x_dot": -0.25, "y_dot": 1.5}
+    return ds.solve(system, 0.6, start, guess={"z": 0.0}, solver=ds.RadauIIA())
+
+
 RIGHT = [
     late_clock,
     *(swinging, ticking, bouncing, skidding, sliding, shoved, pushed, turning, backwards, late),
     *(through_zero, at_zero, long_steps, kicked, struck, gliding, sampled, spinning),
-    *(held_still, kicked_at_rest, braked, between_walls),
+    *(held_still, kicked_at_rest, braked, between_walls, stopping),
 ]
