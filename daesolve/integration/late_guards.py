@@ -83,7 +83,12 @@ def solve_past_errors(
     ndarray
         Which guards have stayed at zero, (guards,).
     """
-    kept, problem = np.zeros(len(run.prepared.problem.guarded), dtype=bool), run.prepared.problem
+    problem = run.prepared.problem
+    kept = np.zeros(len(problem.guarded), dtype=bool)
+    # Laws answer their own guards: what ends a slip touches zero.
+    own = run.prepared.dynamics.hidden_events
+    posed = np.array([event.name not in own for event in problem.guarded], dtype=bool)
+    posed &= True if transitions is None else transitions.book.traits.posed
     end, here = solve_within_budget(run, start, until, at, observe), start
     while True:
         if transitions is not None:
@@ -91,7 +96,8 @@ def solve_past_errors(
         hits = tuple(
             hit
             for hit in end.hits
-            if not kept[hit.index] and not run.flat_zeros.touches(hit, start.time, start.p)
+            if not kept[hit.index]
+            and not (posed[hit.index] and run.flat_zeros.touches(hit, start.time, start.p))
         )
         over = end.status is not Status.STOPPED or first_stop(problem, hits) is not None
         if over or len(hits) == len(end.hits) or end.time == here.time:
@@ -149,7 +155,7 @@ def _kept_at_zero(
     Friction that sticks keeps a slip at zero. What passes there is the error of the solver.
     """
     problem, p = run.prepared.problem, start.p
-    kept = transitions.book.rests(start.time, start.x, p)
+    kept = transitions.book.rests(start.time, start.x, p) & transitions.book.traits.posed
     accuracy = min(AGREED_STEPS * run.prepared.solver.step_tolerance, AT_ONCE)
     last, state = np.array([start.time]), start.x[None, :]
     for block in blocks if kept.any() else ():
