@@ -96,7 +96,7 @@ def with_values(
         return here, _without_variant(run, here, error)
     if not transitions.tracks:
         return here, None
-    passed = transitions.book.switched(here.time, here.state, run.values(here), before)
+    passed = transitions.book.switched((here.time, here.state, run.values(here)), before)
     hits = [EventHit(guard, here.time, here.state) for guard in passed]
     return through(run, transitions, here, hits)
 
@@ -293,7 +293,8 @@ def _switched(
     for jump in transitions.decide(here.time, here.state, values, guards):
         here = _jumped(run, here, jump, tuple(guards))
         rests = jump.rests
-    switched = transitions.book.switched(here.time, here.state, run.values(here), before)
+    place = here.time, here.state, run.values(here)
+    switched = transitions.book.switched(place, before, guards)
     for index in switched:
         if not guarded[index].then.interrupts:
             run.happened(EventHit(index, here.time, here.state), here)

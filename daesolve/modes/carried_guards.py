@@ -3,7 +3,8 @@
 An event is a passage of its guard by the motion. Where a start or a jump has put a guard past zero,
 the way that it is on decides: unless it is on its way back, it counts as passed there. On its way
 back it has not passed, and does not before it was before zero. Guards of modes and contacts are
-judged by the state alone.
+judged by the state alone. A guard that itself jumps through zero, where one of its piecewise
+expressions does, has passed, whatever way it is on.
 """
 
 from __future__ import annotations
@@ -65,6 +66,47 @@ class CarriedGuards:
                 noted = self.passed if passed else self.returning
                 noted.setdefault(event.name, time)
         return passes
+
+    def may_be_taken(self, by: Sequence[int]) -> bool:
+        """Return whether guards may pass at once where these have fired."""
+        return self._any_constant or self._may_jump(by)
+
+    def taken(
+        self, before: np.ndarray, after: np.ndarray, zeros: np.ndarray, by: Sequence[int]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return which guards have passed zero because values have changed, (guards,) each.
+
+        Parameters
+        ----------
+        before, after, zeros
+            (guards,) their values, and what counts as zero.
+        by
+            The guards that fired.
+
+        Returns
+        -------
+        tuple
+            Those of values alone, and those that contain a piecewise expression which has jumped.
+        """
+        ways = self.traits.directions
+        rising = (before < 0.0) & (after >= 0.0) & (ways >= 0)
+        falling = (before > 0.0) & (after <= 0.0) & (ways <= 0)
+        passed = rising | falling
+        far = np.minimum(np.abs(before), np.abs(after)) > zeros
+        jumped = passed & far & self.traits.jumping & self._may_jump(by)
+        return passed & self.traits.constant, jumped
+
+    @cached_property
+    def _any_constant(self) -> bool:
+        return bool(self.traits.constant.any())
+
+    @cached_property
+    def _any_jumping(self) -> bool:
+        return bool(self.traits.jumping.any())
+
+    def _may_jump(self, by: Sequence[int]) -> bool:
+        """Return whether guards of piecewise expressions alone have fired."""
+        return self._any_jumping and len(by) > 0 and bool(self.traits.switching[[*by]].all())
 
     def notes(self) -> list[str]:
         """Return notes that name the events, and what laws say."""

@@ -103,8 +103,8 @@ class GuardBook:
         self.carried = CarriedGuards(table, traits)
         self._reach = np.zeros(count)
         self._begun_past: list[int] = []
-        kinds = traits.either, traits.recorded, traits.constant
-        self._any_either, self._any_recorded, self._any_constant = (bool(k.any()) for k in kinds)
+        kinds = traits.either, traits.recorded
+        self._any_either, self._any_recorded = (bool(kind.any()) for kind in kinds)
         nothing = np.empty(0)
         self._measured = Measured(math.nan, b"", nothing, nothing, nothing, nothing, [])
 
@@ -183,7 +183,8 @@ class GuardBook:
     def plain(self) -> bool:
         """Whether guards only pass zero: none is of values alone, or past zero where it stays."""
         borders = self._borders is not None and self._borders.any
-        return not (borders or self._any_constant or self.traits.whenever.any())
+        traits = self.traits
+        return not (borders or np.any(traits.constant | traits.whenever | traits.jumping))
 
     def lent(self) -> GuardTerms:
         """Return what is known, for one who lets guards fire by these rules."""
@@ -323,7 +324,7 @@ class GuardBook:
     def _is_far(self, guard: int, values: np.ndarray) -> bool:
         """Return whether a guard is farther past zero than rounding takes it."""
         past = max(PAST * max(self._reach[guard], self._reached[guard]), self.tolerances[guard])
-        return bool(self.traits.ways[guard] * values[guard] > past)
+        return bool((self.traits.ways[guard] or np.sign(values[guard])) * values[guard] > past)
 
     def _carried(self, near: Sequence[int], seen: Measured) -> list[int]:
         """Return the guards past zero that count as passed, though no motion took them there."""
@@ -420,15 +421,14 @@ class GuardBook:
         zero = np.abs(values) <= np.fmax(self.tolerances, between)
         return np.flatnonzero(self.traits.recorded & zero & on).tolist()
 
-    def switched(self, time: float, x: np.ndarray, p: np.ndarray, before: np.ndarray) -> list[int]:
-        """Return the guards of values alone that a reset has taken through zero."""
-        if not self._any_constant:
+    def switched(self, place: Place, before: np.ndarray, by: Sequence[int] = ()) -> list[int]:
+        """Return the guards that a change of values has taken through zero; see `CarriedGuards`."""
+        if not self.carried.may_be_taken(by):
             return []
-        directions = self.traits.directions
-        values, _ = self.measure(time, x, p)
-        rising = (before < 0.0) & (values >= 0.0) & (directions >= 0)
-        falling = (before > 0.0) & (values <= 0.0) & (directions <= 0)
-        return np.flatnonzero(self.traits.constant & (rising | falling)).tolist()
+        values, _ = self.measure(*place)
+        taken, jumped = self.carried.taken(before, values, self.tolerances, by)
+        self.armed[jumped & (self.traits.ways != 0)] = False  # They pass, whatever their way.
+        return np.flatnonzero(taken | jumped).tolist()
 
     def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
         """Record the guards that fire now; return the rates of all guards.

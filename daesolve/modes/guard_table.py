@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -104,6 +104,8 @@ class GuardTraits:
         Which interrupt in either direction, and which events are only recorded.
     constant
         Which depend on values alone.
+    switching, jumping
+        Which are those of piecewise expressions, and which contain such expressions themselves.
     whenever
         Which count wherever they are past zero.
     barriers, moved, returns, stays, bars_start, sharp, posed
@@ -115,6 +117,8 @@ class GuardTraits:
     either: np.ndarray
     recorded: np.ndarray
     constant: np.ndarray
+    switching: np.ndarray
+    jumping: np.ndarray
     whenever: np.ndarray
     barriers: np.ndarray
     moved: np.ndarray
@@ -126,7 +130,11 @@ class GuardTraits:
 
     @staticmethod
     def of(
-        problem: OdeProblem, table: GuardTable, roles: Sequence[Role], own: np.ndarray
+        problem: OdeProblem,
+        table: GuardTable,
+        roles: Sequence[Role],
+        own: np.ndarray,
+        switches: Collection[str],
     ) -> GuardTraits:
         """Return the traits of a problem's guards.
 
@@ -138,17 +146,26 @@ class GuardTraits:
             Of each event.
         own
             Which guards are of the motion; the others are never due.
+        switches
+            The names of the values of piecewise expressions, and of their events.
         """
         interrupting = np.array([event.then.interrupts for event in table.guarded], dtype=bool)
         directions = np.array([event.direction.value for event in table.guarded])
         t, x, p = (problem.guards.sx_in(k) for k in range(3))
-        moving = ca.which_depends(problem.guards(t, x, p), ca.vertcat(t, x), 1, True)
+        guards = problem.guards(t, x, p)
+        moving = ca.which_depends(guards, ca.vertcat(t, x), 1, True)
+        sides = [p[k] for k, name in enumerate(problem.values) if name in switches]
+        jumping = ca.which_depends(guards, ca.vertcat(ca.SX(0, 1), *sides), 1, True)
+        switching = table.each([event.name in switches for event in table.events])
+        posed = table.each([role.posed for role in roles]) & own
         return GuardTraits(
             directions=directions,
             ways=np.where(interrupting & own, directions, 0),
             either=interrupting & own & (directions == 0),
             recorded=own & ~interrupting,
             constant=own & ~np.array(moving, dtype=bool),
+            switching=switching,
+            jumping=posed & ~switching & np.array(jumping, dtype=bool),
             whenever=table.each([event.then.counts_past for event in table.events]),
             barriers=table.each([role.barrier for role in roles]),
             moved=table.each([role.moved for role in roles]),
@@ -156,7 +173,7 @@ class GuardTraits:
             stays=table.each([role.stays for role in roles]),
             bars_start=table.each([role.bars_start for role in roles]),
             sharp=table.each([role.sharp for role in roles]),
-            posed=table.each([role.posed for role in roles]) & own,
+            posed=posed,
         )
 
 

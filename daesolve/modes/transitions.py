@@ -166,8 +166,8 @@ class Transitions:
         stops = setting.table.each([event.then.stops for event in setting.table.events])
         self.stops = stops & self._of_motion
         self._deciding = ownership.deciding
-        watched = self._of_motion & self.tracks
-        self._traits = GuardTraits.of(setting.problem, setting.table, ownership.roles, watched)
+        which = self._of_motion & self.tracks, self.dynamics.switches
+        self._traits = GuardTraits.of(setting.problem, setting.table, ownership.roles, *which)
         self._sequential = {k for k, row in self.dynamics.resets.items() if row.sequential}
         self.book = self._new_book()
 

@@ -320,7 +320,7 @@ class QuadMotion:
         self.instant.take(arguments[0], guarded[guards[0]].name)
         for jump in transitions.decide(*arguments, guards):
             self._jump(jump)
-        switched = transitions.book.switched(*self._arguments(self.here), before)
+        switched = transitions.book.switched(self._arguments(self.here), before, guards)
         for index in switched:
             if not guarded[index].then.interrupts:
                 self._take_down(index, self.here)

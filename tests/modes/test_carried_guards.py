@@ -2,6 +2,7 @@
 
 import math
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -141,3 +142,56 @@ def test_a_guard_that_a_reset_arms_while_it_comes_back_waits_for_its_passage():
     )
     run = ds.solve(system, until=6.0, initial={"x": 1.0})
     assert times_of(run, "strike") == pytest.approx([1.5 * np.pi], abs=1e-12)
+
+
+OSCILLATOR = ds.coordinates(x="m")
+X, V, T = OSCILLATOR.x, OSCILLATOR.dot.x, ds.time
+JUMPING = {
+    "if_else": (
+        ca.if_else(X > 0.5, V, X - 2 * V),
+        lambda t: np.where(np.cos(t) > 0.5, -np.sin(t), np.cos(t) + 2 * np.sin(t)),
+    ),
+    "sign": (ca.sign(X) * V, lambda t: -np.sign(np.cos(t)) * np.sin(t)),
+    "fmod": (ca.fmod(T, 0.7) - 0.35, lambda t: np.fmod(t, 0.7) - 0.35),
+    "floor": (ca.floor(3 * X + 0.1) * V, lambda t: -np.floor(3 * np.cos(t) + 0.1) * np.sin(t)),
+    "pole": (1 / (X - 0.2), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("direction", [ds.RISING, ds.FALLING, ds.EITHER])
+@pytest.mark.parametrize("kind", [*JUMPING])
+def test_guards_pass_where_they_jump_through_zero_but_not_at_poles(kind, direction):
+    guard, values = JUMPING[kind]
+    for counts in (True, False):
+        assert_passages(guard, values, direction, counts)
+
+
+@pytest.mark.parametrize("solver", ["dop853", "radau", "cvodes"])
+def test_every_solver_lets_guards_that_jump_pass(solver):
+    guard, values = JUMPING["if_else"]
+    assert_passages(guard, values, ds.RISING, True, solver=solver)
+
+
+def assert_passages(guard, values, direction, counts, **options):
+    """Compare the events of an oscillator cos(t) with the changes of sign on a fine grid."""
+    n = ds.discrete(n=0.0)
+    action = ds.Reset({"n": n.n + 1}) if counts else ds.Record()
+    system = ds.MechanicalSystem(
+        OSCILLATOR,
+        kinetic=V**2 / 2,
+        potential=X**2 / 2,
+        discrete=n,
+        events=[ds.Event("g", guard, direction, action)],
+    )
+    first, last = 0.1, 7.9
+    start = {"x": np.cos(first), "x_dot": -np.sin(first)}
+    run = ds.solve(system, last, start_time=first, initial=start, **options)
+    found = [event.time for event in run.events if event.name == "g"]
+    if values is None:
+        assert len(found) == (first in found)  # past zero at the start
+        return
+    times = np.linspace(first, last, 200_001)
+    signs = np.sign(values(times))
+    changes = np.flatnonzero(signs[1:] * signs[:-1] < 0.0)
+    changes = [k for k in changes if direction.value * signs[k + 1] >= 0.0]
+    np.testing.assert_allclose([t for t in found if t > first], times[changes], atol=4e-5)
