@@ -12,7 +12,7 @@ from daesolve.audit.certificate import NODES, Certificate, sides
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
 from daesolve.audit.passages import passages_without
 from daesolve.posing.events import Event
-from daesolve.posing.inputs import Drive
+from daesolve.posing.inputs import Drive, PythonLaw
 from daesolve.trajectory.findings import Finding, Verdict, judged, unchecked
 
 CHECK = "sampled law"
@@ -61,13 +61,15 @@ def _kept(certificate: Certificate, drive: Drive, values: dict[str, np.ndarray])
     for event in drive.events:
         passed = _passed(certificate, at, event)
         due += passed
-        for name, row in _changed(at, event).items():
+        law = drive.law if drive.law is not None and drive.law.event == event.name else None
+        given = {} if law is None else _called(at, law, passed)
+        asked = replace(at, values={**at.values, **given})
+        for name, row in {**given, **_changed(asked, event)}.items():
             expected[name] = np.where(passed, row, expected[name])
     # Where two of its events, or other resets, share an instant, their order decides.
     apart = np.abs(certificate.starts[1:] - ends) > SAME * np.maximum(1.0, np.abs(ends))
     others = np.array([e.time for e in certificate.events if e.after is not None])
     clear = (due <= 1) & ~apart & ~_are_near(ends, others)
-    rest = "its Python function is not called again" if drive.law is not None else ""
     worst, when, what = 0.0, float(certificate.starts[0]), ""
     for name, row in values.items():
         off = np.abs(row[1:] - expected[name]) / (certificate.scale(name, row) + 1e-300)
@@ -77,8 +79,7 @@ def _kept(certificate: Certificate, drive: Drive, values: dict[str, np.ndarray])
             worst, when = float(off[place]), float(ends[place])
             what = f"{name} is {row[place + 1]:.6g}, not {expected[name][place]:.6g}, from t = "
             what += f"{when:.6g} s on"
-    finding = judged(CHECK, drive.name, worst, max(ALLOWED, 1e4 * certificate.accuracy), when, what)
-    return finding if finding.sentence else replace(finding, sentence=rest)
+    return judged(CHECK, drive.name, worst, max(ALLOWED, 1e4 * certificate.accuracy), when, what)
 
 
 def _are_near(times: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -112,6 +113,18 @@ def _passed(certificate: Certificate, at: Certificate, event: Event) -> np.ndarr
     along = Expressions(at)
     guard = along([along.written(event.guards)])[0][:, 0]
     return np.abs(guard) <= SAME * np.maximum(1.0, np.abs(at.starts))
+
+
+def _called(at: Certificate, law: PythonLaw, ticks: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what a Python function gives at some of the instants, and what held at others."""
+    along = Expressions(at)
+    seen = along(along.written(ca.SX(value)) for value in law.arguments.values())[..., 0]
+    found = {name: at.values[name].copy() for name in law.results}
+    for place in np.flatnonzero(ticks).tolist():
+        results = law.call(dict(zip(law.arguments, seen[:, place].tolist(), strict=True)))
+        for name, value in zip(law.results, results, strict=True):
+            found[name][place] = value
+    return found
 
 
 def _changed(at: Certificate, event: Event) -> dict[str, np.ndarray]:

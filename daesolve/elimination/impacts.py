@@ -15,15 +15,22 @@ from daesolve.posing.symbols import symbol
 
 
 def changed_by(
-    dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX
+    dynamics: Dynamics,
+    reset: ResetRow,
+    x: ca.SX,
+    p: ca.SX,
+    seen: tuple[ca.SX, ca.SX] | None = None,
 ) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Return state, values and restitution after the changes of one event."""
+    """Return state, values and restitution after the changes of one event.
+
+    They follow from another state and other values, (x, p), if these are given.
+    """
     names = list(dynamics.values)
     numbers = {names.index(name): change for name, change in reset.values.items()}
     changes = [*reset.states.values(), *numbers.values(), reset.restitution]
     arguments = [dynamics.t, dynamics.x, dynamics.p, reset.fired]
     function = ca.Function("changes", arguments, [ca.vertcat(*changes)])
-    found = function(dynamics.t, x, p, reset.fired)
+    found = function(dynamics.t, *(seen or (x, p)), reset.fired)
     new_x, new_p = ca.SX(x), ca.SX(p)
     for place, index in enumerate(reset.states):
         new_x[index] = found[place]

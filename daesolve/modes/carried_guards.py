@@ -120,7 +120,8 @@ class CarriedGuards:
 
     def saved(self) -> dict[str, dict[str, float]]:
         """Return all that is known, so that another process can resume."""
-        return {"passed": self.passed, "returning": self.returning, "said": self.said}
+        kinds = {"passed": self.passed, "returning": self.returning, "said": self.said}
+        return {kind: dict(times) for kind, times in kinds.items()}
 
     def restore(self, saved: Mapping[str, Mapping[str, float]]) -> None:
         """Restore what `saved` returned."""

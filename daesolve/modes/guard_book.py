@@ -115,14 +115,14 @@ class GuardBook:
     def saved(self) -> dict[str, Any]:
         """Return what this run has seen, so that another process can resume."""
         return {
-            "largest": self._largest,
-            "rounding": self._rounding,
-            "reached": self._reached,
-            "fastest": self._fastest,
+            "largest": self._largest.copy(),
+            "rounding": self._rounding.copy(),
+            "reached": self._reached.copy(),
+            "fastest": self._fastest.copy(),
             "entered": self._entered,
-            "armed": self.armed,
-            "passed": self.passed,
-            "met": self.met,
+            "armed": self.armed.copy(),
+            "passed": self.passed.copy(),
+            "met": self.met.copy(),
             "carried": self.carried.saved(),
         }
 

@@ -14,7 +14,7 @@ from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.impacts import changed_by, impact_energies, settle_function
 from daesolve.elimination.saddle import EliminationPlan
-from daesolve.equations.dynamics import Dynamics, GoalRow, ResetRow
+from daesolve.equations.dynamics import Dynamics, GoalRow
 from daesolve.equations.fitting import Fitting
 from daesolve.errors import InconsistentStateError, ResetError
 from daesolve.formulations import OdeProblem
@@ -102,8 +102,10 @@ class JumpFunction:
             )
         )
         works = symbol("works", _work_count(dynamics, problem))
+        sampled = {name for row in dynamics.drives if row.together for name in row.events}
+        resets = {index: dynamics.events[index].name in sampled for index in events}
         self.function = _jump_function(
-            dynamics, plan, rows, list(momentary.values()), works, goes_on=goes_on
+            dynamics, plan, resets, list(momentary.values()), works, goes_on=goes_on
         )
         self._evaluate = Evaluator(self.function)
         self._sizes: tuple[Mapping[str, float], np.ndarray] = ({}, np.empty(0))
@@ -283,22 +285,25 @@ def _work_count(dynamics: Dynamics, problem: OdeProblem) -> int:
 def _jump_function(
     dynamics: Dynamics,
     plan: EliminationPlan,
-    resets: Sequence[ResetRow],
+    sampled: Mapping[int, bool],
     momentary: Sequence[GoalRow],
     works: ca.SX,
     *,
     goes_on: bool,
 ) -> ca.Function:
+    """Reset by events, of which samples of laws read what was there before all changes."""
     t, x, p = dynamics.t, dynamics.x, dynamics.p
+    resets = [dynamics.resets[index] for index in sampled]
     links = ca.vertcat(ca.SX(0, 1), *[link for row in dynamics.rows for link in row.chain])
     residuals = function_of("links", [t, x, p], [links], (["t", "x", "p"], ["links"]))
     after, values = x, p
     thrown: dict[str, ca.SX] = {}
     results: list[ca.SX] = []
-    for reset in resets:
+    for reset, reads_before in zip(resets, sampled.values(), strict=True):
         if reset.energies:
             results.append(impact_energies(dynamics, reset, after, values))
-        changed_x, changed_p, restitution = changed_by(dynamics, reset, after, values)
+        seen = (x, p) if reads_before else None
+        changed_x, changed_p, restitution = changed_by(dynamics, reset, after, values, seen)
         after, values = changed_x, changed_p
         thrown |= dict.fromkeys(reset.imposed, restitution)
     impulses = ca.SX(dynamics.reactions.numel() + len(momentary), 1)

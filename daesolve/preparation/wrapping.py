@@ -103,6 +103,8 @@ def _turned(
         for what, function in _at_instants(dynamics)
     )
     yield from _resets(dynamics, angles, own_numbers)
+    for what, function in _of_laws_in_python(dynamics):
+        yield what, after_a_turn(function, angles, own_numbers), False
 
 
 def _same(found: list[list[Turned]], angles: Sequence[int], *, own: bool) -> np.ndarray:
@@ -132,6 +134,15 @@ def _at_instants(dynamics: Dynamics) -> Iterator[tuple[str, ca.Function]]:
     parts += [dynamics.mass, dynamics.force, dynamics.influence]
     inputs = [dynamics.t, dynamics.x, dynamics.reactions, dynamics.p]
     yield "what acts at an instant", ca.Function("instant", inputs, [ca.veccat(*parts)], CSE)
+
+
+def _of_laws_in_python(dynamics: Dynamics) -> Iterator[tuple[str, ca.Function]]:
+    """Yield what laws see that are called in Python: what they make of it is not known."""
+    inputs = [dynamics.t, dynamics.x, dynamics.reactions, dynamics.p]
+    for row in dynamics.drives:
+        if row.law is not None:
+            column = ca.veccat(*row.law.arguments.values())
+            yield f"what the law {row.name!r} does in Python", ca.Function("law", inputs, [column])
 
 
 def _resets(

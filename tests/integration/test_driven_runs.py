@@ -188,3 +188,44 @@ def test_a_driven_run_is_verified_by_another_method_and_compared():
     found = ds.compare(system, ["feedback"], ["taylor", "dop853"], until=0.6, **options)
     ends = [one.trajectory.end_state["x"] for one in found.runs]
     assert abs(ends[0] - ends[1]) < 1e-11
+
+
+def _two_laws(swapped):
+    """A mass on a spring is pushed by two laws, each of which sees the push of the other."""
+    q, u = ds.coordinates(x="m"), ds.inputs(f=(0.0, "N"), g=(0.0, "N"))
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": u.f + u.g - q.x}, inputs=u)
+    laws = {
+        "f": ds.sampled("F", 0.1, lambda seen: 1.0 - seen.x - 0.5 * seen.g),
+        "g": ds.sampled("G", 0.1, lambda seen: 0.3 - 0.5 * seen.f),
+    }
+    inputs = dict(reversed(laws.items())) if swapped else laws
+    return ds.solve(system, 3.0, {"x": 1.0}, inputs=inputs)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_laws_that_are_due_together_see_what_was_there_before(swapped):
+    f = g = 0.0
+    x, v = 1.0, 0.0
+    for _ in range(30):
+        f, g = 1.0 - x - 0.5 * g, 0.3 - 0.5 * f
+        away, c, s = x - f - g, np.cos(0.1), np.sin(0.1)
+        x, v = f + g + away * c + v * s, v * c - away * s
+    run = _two_laws(swapped)
+    # 30 stretches, in each of which rounding moves a state by a few units in the last place.
+    assert run.end_state["x"] == pytest.approx(x, abs=30 * 1e-15)
+    assert run.end_state["x_dot"] == pytest.approx(v, abs=30 * 1e-15)
+    assert run.audit().holds
+
+
+@pytest.mark.parametrize("traced", [True, False])
+def test_a_law_sees_all_turns_of_an_angle(traced):
+    q, u = ds.coordinates(phi=ds.ANGLE), ds.inputs(f=(0.0, "N m"))
+    system = ds.MechanicalSystem(q, kinetic=q.dot.phi**2 / 2, force={"phi": u.f}, inputs=u)
+    law = ds.sampled("L", 0.2, lambda seen: -0.05 * (seen.phi - 100.0), traced=traced)
+    run = ds.solve(system, 4.0, {"phi_dot": 30.0}, inputs={"f": law})
+    phi, rate = 0.0, 30.0
+    for _ in range(20):
+        push = -0.05 * (phi - 100.0)
+        phi, rate = phi + 0.2 * rate + 0.02 * push, rate + 0.2 * push
+    assert run.end_state["phi"] == pytest.approx(phi, rel=1e-13)
+    assert run.audit().holds

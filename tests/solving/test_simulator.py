@@ -259,6 +259,26 @@ def test_what_was_saved_goes_on_to_the_same_bits(options):
     assert once == again == go(other, 60, 120)
 
 
+def test_a_snapshot_stays_as_it_was_while_the_simulator_goes_on():
+    """What had happened before it does not happen again, however late it is loaded."""
+    q = ds.coordinates(x="m")
+    count = ds.discrete(n=0.0)
+    clock = ca.sin(math.pi * ds.time / 0.2)
+    kick = ds.Event("kick", clock, ds.RISING, ds.Reset({"n": count.n + 1}))
+    u = ds.inputs(push=(0.0, "N"))
+    system = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, force={"x": u.push}, inputs=u, discrete=count, events=[kick]
+    )
+    simulator = ds.Simulator(system, {})
+    simulator.step(1.25)
+    snapshot = simulator.save()
+    whole = dict(simulator.step(1.0, push=1.0).state)
+    simulator.step(2.0)
+    simulator.load(snapshot)
+    assert dict(simulator.step(1.0, push=1.0).state) == whole
+    assert [event.time for event in simulator.trajectory().events] == pytest.approx([1.6, 2.0])
+
+
 def test_a_copy_goes_its_own_way():
     sim = ds.Simulator(cart(), {"x": 0.0})
     sim.step(0.5, push=1.0)
