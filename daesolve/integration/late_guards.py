@@ -21,6 +21,7 @@ from daesolve.integration.run_state import AGREED_STEPS, RunState, unobserved
 from daesolve.modes.transitions import Transitions
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.solvers.accepted_steps import inner_states, inner_times
+from daesolve.solvers.guards import POLE
 from daesolve.solvers.segment import first_stop
 from daesolve.trajectory.results import StepBlock
 
@@ -131,9 +132,15 @@ def up_to_guards(
     if late:
         known = {*transitions.late(start.time, start.x, start.p), *(hit.index for hit in end.hits)}
         late = [guard for guard in late if guard not in known and not kept[guard]]
-    if not late:
+    while late:
+        guard, moment, size = first_zero(run, transitions, start, end, late)
+        if size <= POLE:
+            break
+        # A pole is no zero: the guard has not passed, and may once it was before zero again.
+        transitions.book.armed[guard] = False
+        late = [other for other in late if other != guard]
+    else:
         return end
-    guard, moment = first_zero(run, transitions, start, end, late)
     blocks.clear()
     if moment == start.time:
         nothing = np.empty((0, len(start.x)))
@@ -175,9 +182,10 @@ def first_zero(
     start: State,
     end: SegmentEnd,
     late: Sequence[int],
-) -> tuple[int, float]:
-    """Return which of some guards passed first, and when.
+) -> tuple[int, float, float]:
+    """Return which of some guards passed first, when, and how large it is there.
 
+    Its size is that over the larger of those at the ends of the stretch.
     The stretch in which it is becomes `PARTS` times shorter each time that it is integrated, so
     that all of this costs little more than the segment did.
     """
@@ -187,6 +195,12 @@ def first_zero(
     parts = np.union1d(0.5 ** np.arange(1, HALVINGS), EVEN)
     low, high, least = start, end.time, book.tolerances[late]
     outside = book.outside(end.time, end.state, start.p)[late]
+    usual = np.fmax(np.abs(outside), np.abs(book.outside(start.time, start.x, start.p)[late]))
+
+    def first(moment: float) -> tuple[int, float, float]:
+        k = int(np.argmax(outside))
+        return late[k], moment, abs(outside[k]) / max(usual[k], np.finfo(float).tiny)
+
     while True:
         times = low.time + (high - low.time) * parts
         times = times[(np.diff(times, prepend=low.time) != 0.0) & (times != high)]
@@ -195,17 +209,19 @@ def first_zero(
         found = [book.outside(time, state, start.p)[late] for time, state in places]
         inside = [k for k, guards in enumerate(found) if np.all(guards < -least)]
         if not begun and not inside:
-            return late[int(np.argmax(outside))], start.time
-        first = 0 if begun else inside[0]
-        past = [k for k in range(first, len(found)) if np.any(found[k] > least)]
+            return first(start.time)
+        begins = 0 if begun else inside[0]
+        past = [k for k in range(begins, len(found)) if np.any(found[k] > least)]
         known = past[0] if past else len(found)
         if past:
             high, outside = float(times[known]), found[known]
         if known:
             low = State(float(times[known - 1]), states[known - 1], start.p)
-            book.measure(low.time, low.x, low.p)  # The motion comes there: so large are its guards.
+            if np.all(np.abs(found[known - 1]) <= POLE * usual):
+                # The motion comes there: so large are its guards.
+                book.measure(low.time, low.x, low.p)
         if not found:
-            return late[int(np.argmax(outside))], high
+            return first(high)
         begun, parts, least = True, EVEN, np.zeros(len(late))
 
 

@@ -94,10 +94,10 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
                 except _NoNumberError as error:
                     message = no_number(problem, error.time, error.values)
                     raise GuardError(message, in_order(), EventHit(0, *before_it)) from None
-                # Across a pole it changes its sign, but is nowhere near to zero.
-                sides = np.max(np.abs(values[left : left + 2, index]))
-                if abs(guards(time, state)[index]) <= POLE * sides and not goes_back(
-                    problem, p, (time, state), sign, index, float(sides)
+                sides, there = values[left : left + 2, index], guards(time, state)[index]
+                size = float(np.max(np.abs(sides)))
+                if not _is_pole(float(there), sides, values[:, index]) and not goes_back(
+                    problem, p, (time, state), sign, index, size
                 ):
                     found.append(EventHit(index, time, state))
         if any(interrupts[hit.index] for hit in found[before:]):
@@ -108,6 +108,24 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
             last = EventHit(0, float(times[place]), states[place])
             raise GuardError(message, in_order(), last)
     return in_order()
+
+
+def _is_pole(there: float, sides: np.ndarray, step: np.ndarray) -> bool:
+    """Return whether a guard changes its sign at a pole, where it is nowhere near to zero.
+
+    Looks may come as near to the pole as the place that is found: the whole step tells.
+
+    Parameters
+    ----------
+    there, sides
+        What it is where its sign changes, and (2,) at the looks around.
+    step
+        (k,) what it is at all looks into the step.
+    """
+    near = abs(there) < np.min(np.abs(sides))
+    return not near and bool(
+        abs(there) > POLE * min(np.max(np.abs(sides)), np.median(np.abs(step)))
+    )
 
 
 class _NoNumberError(ArithmeticError):

@@ -52,10 +52,11 @@ def test_the_first_of_several_passages_is_found_for_little_more_than_the_segment
         return states(run, begin, until, times)
 
     monkeypatch.setattr(late_guards, "_states", counted)
-    guard, moment = late_guards.first_zero(
+    guard, moment, size = late_guards.first_zero(
         run, run.transitions, start, replace(end, state=state), [0]
     )
     assert guard == 0
+    assert size <= late_guards.POLE
     assert moment == pytest.approx(np.pi / 2, abs=2e-8)
     assert sum(spans) <= 8.0 * late_guards.PARTS / (late_guards.PARTS - 1)
     # 8 s are 2^53 roundings of this time, of which each integration leaves a sixteenth.
