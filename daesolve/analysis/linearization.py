@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daesolve.algebra.singular_values import shortest_solution
+from daesolve.analysis.kinks import kinks_at
 from daesolve.analysis.response import response
 from daesolve.analysis.steady_motions import (
     INFLUENCE_TOLERANCE,
@@ -92,6 +93,9 @@ class Linearization:
     residual
         The largest rate of a state that is not cyclic, relative to the rate caused by changing the
         state by its own size.
+    kinks
+        The switches of piecewise expressions and the tables that have a kink or a jump at the
+        state: the matrix is that of one side.
     """
 
     names: tuple[str, ...]
@@ -107,13 +111,14 @@ class Linearization:
     input_matrix: np.ndarray
     output_matrix: np.ndarray
     feedthrough: np.ndarray
+    kinks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         suggest_names(self, modes="state", state="state", rates="state")
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where cyclic coordinates and zero eigenvalues come from, in sentences."""
+        """Kinks, and where cyclic coordinates and zero eigenvalues come from, in sentences."""
         return tuple(_notes(self))
 
     def __str__(self) -> str:
@@ -123,6 +128,12 @@ class Linearization:
 
 
 def _notes(found: Linearization) -> Iterator[str]:
+    if found.kinks:
+        yield (
+            f"the equations have a kink or a jump at this state, by {', '.join(found.kinks)}: the "
+            "matrix and the eigenvalues are those of one side, and small motions across it are not "
+            "linear"
+        )
     omitted = [name for name in found.cyclic if name not in found.names]
     if omitted:
         them = "it is" if len(omitted) == 1 else "they are"
@@ -246,6 +257,7 @@ def linearize_equations(
             "small motions need smooth equations, but dry friction of pairs of supports is not "
             "smooth at rest: leave out the pairs, and make their goals ideal"
         )
+    kinks = kinks_at(dynamics, p, time, state)
     dynamics = dynamics.in_mode(p)
     states = dynamics.labels.states
     _check_names(coordinates, states)
@@ -283,6 +295,7 @@ def linearize_equations(
         input_matrix=chosen @ answer.rates,
         output_matrix=answer.by_state @ lifted,
         feedthrough=answer.by_inputs,
+        kinks=kinks,
     )
 
 
