@@ -16,7 +16,7 @@ LAWS = {
 """Of dampers."""
 PUSHES = {
     "sine": "{a} * ca.sin({w} * {t})",
-    "growing against friction": "{t} - 0.5 * ca.fabs(q.dot.{x})",
+    "growing against friction": "ca.fmax({t} - 0.5 * ca.fabs(q.dot.{x}), -3.0)",
     "switched on": "ca.if_else({t} > {late}, {a}, 0.0)",
     "square": "{a} * ca.sign(ca.sin({w} * {t}))",
     "pulse": "{a} * ca.exp(-(({t} - {late}) / 0.05) ** 2)",

@@ -56,9 +56,9 @@ def opened(path: Path, kind: Any = FMU3Slave, log: Any = None) -> tuple[Any, dic
     return unit, {v.name: v.valueReference for v in about.modelVariables}
 
 
-def begun(unit: Any, **options: Any) -> None:
+def begun(unit: Any, start: float = 0.0, **options: Any) -> None:
     """Initialize an instance."""
-    unit.enterInitializationMode(startTime=0.0, **options)
+    unit.enterInitializationMode(startTime=start, **options)
     unit.exitInitializationMode()
 
 
@@ -126,6 +126,34 @@ def test_a_step_lands_where_it_is_asked_to_however_it_is_divided(wall: Path) -> 
     assert np.allclose(whole.getFloat64(range(1, 5)), parted.getFloat64(range(1, 5)), atol=1e-10)
     whole.freeInstance()
     parted.freeInstance()
+
+
+@pytest.mark.slow
+def test_a_guard_of_time_passes_where_no_number_lies_between_a_step_and_its_zero(
+    tmp_path: Path,
+) -> None:
+    """Steps of 0.075 s from -8 s add up to one rounding before the zero, or behind it."""
+    q, count = ds.coordinates(x="m"), ds.discrete(one=0.0, other=0.0)
+    clock = ds.time + 8.0
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        potential=q.x**2 / 2,
+        discrete=count,
+        events=[
+            ds.Event("one", clock - 0.375, ds.EITHER, ds.Reset({"one": count.one + 1})),
+            ds.Event("other", clock - 0.53, ds.RISING, ds.Reset({"other": count.other + 1})),
+        ],
+    )
+    unit, variables = opened(system.to_fmu(tmp_path / "c.fmu", {"x": 1.0}, start_time=-8.0).path)
+    begun(unit, start=-8.0, tolerance=1e-12)
+    time = -8.0
+    for _ in range(20):
+        _, _, _, time = unit.doStep(time, 0.075)
+    values = unit.getFloat64([variables[name] for name in ("one", "other", "x")])
+    unit.freeInstance()
+    assert values[:2] == [1.0, 1.0]
+    assert values[2] == pytest.approx(np.cos(time + 8.0), abs=1e-9)
 
 
 @pytest.mark.slow

@@ -462,15 +462,16 @@ static fmi3Status settle(Unit *unit, int located) {
 }
 
 /* When the next guard of time alone passes, s; never if there is none. */
-static double next_event_time(Unit *unit) {
+static double next_event_time(Unit *unit, int *guard) {
   const Saved *now = &unit->now;
   double next = INFINITY;
+  *guard = -1;
   for (int k = 0; k < MODEL_GUARDS; ++k) {
     if (MODEL_KIND[k] != GUARD_OF_TIME || !now->armed[k] || unit->rates[k] == 0.0) continue;
     int way = MODEL_WAY[k] ? MODEL_WAY[k] : -now->side[k];
     if (!(way * unit->rates[k] > 0.0)) continue;
     double due = now->time - unit->guards[k] / unit->rates[k];
-    if (due < next) next = fmax(due, now->time);
+    if (due < next) { next = fmax(due, now->time); *guard = k; }
   }
   return next;
 }

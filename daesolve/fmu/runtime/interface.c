@@ -223,7 +223,13 @@ API fmi3Status NAME(fmi3UpdateDiscreteStates)(fmi3Instance instance, fmi3Boolean
   now->changed = 0;
   if (!now->stopped) status = settle(unit, -1);
   if (status >= fmi3Error) return failed(unit, status);
-  double due = MODEL_GUARDS > 0 ? next_event_time(unit) : INFINITY;
+  int guard;
+  double due = MODEL_GUARDS > 0 ? next_event_time(unit, &guard) : INFINITY;
+  if (due <= now->time && !now->stopped) {
+    status = settle(unit, guard);
+    if (status >= fmi3Error) return failed(unit, status);
+    due = next_event_time(unit, &guard);
+  }
   if (again) *again = fmi3False;
   if (terminate) *terminate = now->stopped != 0;
   if (nominals) *nominals = fmi3False;

@@ -413,14 +413,16 @@ static fmi3Status go_on(Unit *unit, double until) {
   while (now->time < until && !now->stopped) {
     if (!measure(unit))
       return say(unit, fmi3Error, "at t = %.10g s a guard is not a number", now->time);
-    double due = next_event_time(unit), limit = due < until ? due : until;
-    int located = -1;
+    int timed, located = -1;
+    double due = next_event_time(unit, &timed), limit = due < until ? due : until;
     if (limit > now->time) {
       fmi3Status status = step(unit, limit, &located);
       if (status != fmi3OK) return status;
     }
     if (located < 0 && now->time < due) note_step(unit);
-    if (located >= 0 || now->time >= due || ends_at_zero(unit)) {
+    /* No time lies between here and the zero of a guard that is due, however near to it this is. */
+    if (located < 0 && now->time >= due) located = timed;
+    if (located >= 0 || ends_at_zero(unit)) {
       fmi3Status status = settle(unit, located);
       if (status != fmi3OK) return status;
     }

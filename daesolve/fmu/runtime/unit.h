@@ -81,7 +81,7 @@ static int terms_at(Unit *unit, double *terms);
 static fmi3Status begin_guards(Unit *unit);
 static fmi3Status settle(Unit *unit, int located);
 static int measure(Unit *unit);
-static double next_event_time(Unit *unit);
+static double next_event_time(Unit *unit, int *guard);
 static void note_step(Unit *unit);
 static int ends_at_zero(const Unit *unit);
 static void indicators(Unit *unit, double *values);
