@@ -8,7 +8,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.audit import audit
-from daesolve.audit.certificate import PLACES
+from daesolve.audit.certificate import PLACES, sides
 from daesolve.typing import Verdict
 
 from ..systems import pendulum
@@ -453,6 +453,28 @@ def test_samples_that_are_not_of_the_motion_are_objected_to():
     (objection,) = replace(run, samples=samples).audit().contradictions
     assert objection.check == "samples"
     assert "x is 2e-06 of its largest value away" in objection.sentence
+
+
+def test_a_step_that_is_hardly_longer_than_rounding_before_an_event_is_no_contradiction():
+    certificate, short = whole(ticking), 5e-13
+    event = certificate.events[len(certificate.events) // 2]
+    step = int(np.argmin(np.abs(certificate.starts + certificate.lengths - event.time)))
+    lengths = np.insert(certificate.lengths, step + 1, short)
+    lengths[step] -= short
+    ends = {name: sides(rows)[0][step] for name, rows in certificate.columns.items()}
+    columns = {
+        name: np.insert(rows, step + 1, ends[name], axis=0)
+        for name, rows in certificate.columns.items()
+    }
+    certificate = replace(
+        certificate,
+        starts=np.insert(certificate.starts, step + 1, event.time - short),
+        lengths=lengths,
+        columns=columns,
+        values={n: np.insert(row, step + 1, row[step]) for n, row in certificate.values.items()},
+    )
+    found = [f for f in audit(certificate).contradictions if f.check == "discrete value"]
+    assert not found, found
 
 
 def test_an_audit_in_parts_finds_what_a_whole_one_finds(monkeypatch):
