@@ -14,6 +14,7 @@ import numpy as np
 
 from daesolve.audit.certificate import FINE, Certificate, fine, value_at
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError
+from daesolve.audit.rounding import BESIDE
 from daesolve.posing.contacts import ACCUMULATED, REST
 from daesolve.posing.events import Event
 from daesolve.posing.guides import JAM
@@ -100,7 +101,8 @@ def passages_without(
     """Return when a guard (n, NODES) passes zero in a direction without one of the known events."""
     values = fine(guard)
     zero = NOTHING * np.max(np.abs(values), axis=1) + 10.0 * certificate.unresolved(guard)
-    zero += LEAST * np.max(np.abs(values), initial=0.0)
+    # A guard that begins at zero goes on from where the steps of its solver leave it.
+    zero += max(LEAST, BESIDE * certificate.accuracy) * np.max(np.abs(values), initial=0.0)
     # The times of nodes are rounded, by which a fast guard moves at a late time.
     clock = 4.0 * np.spacing(np.abs(certificate.starts) + np.abs(certificate.lengths))
     steepest = np.max(np.abs(np.diff(values, axis=1)), axis=1) * (len(FINE) - 1)

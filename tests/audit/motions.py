@@ -310,9 +310,27 @@ def stopping():
     return ds.solve(system, 0.6, start, guess={"z": 0.0}, solver=ds.RadauIIA())
 
 
+@cache
+def leaving():
+    """A cart that leaves the zero of its guard, where a less precise solver places it."""
+    q, on = ds.coordinates(x="m", phi="rad"), ds.discrete(on=1.0)
+    bob = (q.dot.x + 0.648 * ca.cos(q.phi) * q.dot.phi) ** 2
+    bob += (0.648 * ca.sin(q.phi) * q.dot.phi) ** 2
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=0.68 * q.dot.x**2 / 2 + 1.85 * bob / 2,
+        potential=-11.76 * ca.cos(q.phi),
+        discrete=on,
+        events=[ds.Event("passes", q.x, ds.EITHER, ds.Reset({"on": 1.0 - on.on}))],
+    )
+    start = {"x": 0.0, "phi": 0.384, "x_dot": -0.253}
+    return ds.solve(system, 0.5, start, formulation="index-2")
+
+
 RIGHT = [
     late_clock,
     *(swinging, ticking, bouncing, skidding, sliding, shoved, pushed, turning, backwards, late),
     *(through_zero, at_zero, long_steps, kicked, struck, gliding, sampled, spinning),
     *(held_still, kicked_at_rest, braked, between_walls, stopping),
+    leaving,
 ]
