@@ -14,7 +14,7 @@ import numpy as np
 
 from daesolve.audit.certificate import FINE, Certificate, fine, value_at
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError
-from daesolve.audit.rounding import BESIDE
+from daesolve.audit.rounding import BESIDE, measured
 from daesolve.posing.contacts import ACCUMULATED, REST
 from daesolve.posing.events import Event
 from daesolve.posing.guides import JAM
@@ -48,11 +48,14 @@ def check_events(certificate: Certificate, along: Expressions) -> list[Finding]:
             found.append(unchecked("event", event.name, "runs do not list it"))
             continue
         try:
-            guards = along(ca.vertsplit(along.written(event.guards)))
+            parts = enumerate(ca.vertsplit(event.guards))
+            told = [measured(along, ("guard", f"{event.name}, {k}"), part) for k, part in parts]
         except UnknownSymbolsError as error:
             found.append(unchecked("event", event.name, str(error)))
             continue
-        found.append(_event(certificate, event, guards, by_name.get(event.name, [])))
+        guards = np.array([values for values, _, _ in told])
+        noise = np.array([np.max(beside, initial=0.0) for _, _, beside in told])
+        found.append(_event(certificate, event, guards, noise, by_name.get(event.name, [])))
     return found
 
 
@@ -66,8 +69,13 @@ def posed_events(system: Any) -> list[Event]:
 
 
 def _event(
-    certificate: Certificate, event: Event, guards: np.ndarray, records: Sequence[EventRecord]
+    certificate: Certificate,
+    event: Event,
+    guards: np.ndarray,
+    noise: np.ndarray,
+    records: Sequence[EventRecord],
 ) -> Finding:
+    """Judge an event whose k guards (k, n, NODES) rounding puts off by `noise`, (k,)."""
     times = np.array([record.time for record in records])
     missing: list[float] = []
     for place, guard in enumerate(guards):
@@ -92,7 +100,7 @@ def _event(
             first,
             f"{count} no event, the first at t = {first:.6g} s",
         )
-    return _fired(certificate, event, guards, records)
+    return _fired(certificate, event, guards, noise, records)
 
 
 def passages_without(
@@ -156,10 +164,15 @@ def _put_past(
 
 
 def _fired(
-    certificate: Certificate, event: Event, guards: np.ndarray, records: Sequence[EventRecord]
+    certificate: Certificate,
+    event: Event,
+    guards: np.ndarray,
+    noise: np.ndarray,
+    records: Sequence[EventRecord],
 ) -> Finding:
     """Check that at each event a guard that fired is zero, or a reset carried it past zero."""
-    largest = np.max(np.abs(guards), axis=(1, 2), initial=0.0)
+    # A guard that stays at zero is nothing but rounding.
+    largest = np.max(np.abs(guards), axis=(1, 2), initial=0.0) + noise / AWAY
     order = certificate.sign * certificate.starts
     blurred = certificate.unresolved(guards)
     allowed = max(AWAY, STEPS_OFF * certificate.accuracy)
