@@ -1,0 +1,53 @@
+"""What an audit says of a run as a whole: its samples, its parts, and what is not known of it."""
+
+from dataclasses import replace
+
+import pytest
+
+import daesolve as ds
+from daesolve.audit import audit
+
+from ..systems import pendulum
+from .motions import swinging, ticking
+
+
+def test_samples_that_are_not_of_the_motion_are_objected_to():
+    run = swinging()
+    x = run["x"].copy()
+    x[500] += 1e-6
+    samples = replace(run.samples, states={**run.states, "x": x})
+    (objection,) = replace(run, samples=samples).audit().contradictions
+    assert objection.check == "samples"
+    assert "x is 2e-06 of its largest value away" in objection.sentence
+
+
+def test_an_audit_in_parts_finds_what_a_whole_one_finds(monkeypatch):
+    parts = []
+    monkeypatch.setattr("daesolve.integration.certifying.STEPS_AT_ONCE", 4)
+    monkeypatch.setattr(
+        "daesolve.integration.certifying.audit", lambda part: parts.append(part) or audit(part)
+    )
+    run = ticking()
+    found = run.audit()
+    assert found.holds, str(found)
+    assert len(parts) > 5
+    # Each has its own events, and those at its two ends.
+    counts = [len(part.events) for part in parts]
+    assert max(counts) < len(run.events) < sum(counts)
+
+
+def test_an_audit_says_from_when_on_the_steps_are_unknown(monkeypatch):
+    monkeypatch.setattr("daesolve.integration.dense_output.MOST_BYTES", 0)
+    monkeypatch.setattr("daesolve.diagnostics.first_steps.MOST_ENDS", 10)
+    found = ds.solve(pendulum(), 600.0, {"x": 0.6}).audit()
+    (rest,) = found.unchecked
+    assert rest.check == "steps"
+    assert rest.sentence.startswith("none are known from t = ")
+    assert found.holds
+
+
+def test_a_run_that_was_read_from_disk_cannot_be_audited(tmp_path):
+    run = ds.solve(pendulum(), 1.0, {"x": 0.6}, store=tmp_path / "run")
+    assert run.audit().holds
+    with pytest.raises(ds.errors.OutOfRangeError, match="audit the run where"):
+        ds.Trajectory.from_run(tmp_path / "run").audit()
