@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.interpolate import CubicSpline
 
 import daesolve as ds
 from daesolve.solvers import State
@@ -153,3 +155,41 @@ def test_a_refined_solver_is_more_accurate():
         )
         errors.append(pendulum_error(run))
     assert errors[1] < errors[0]
+
+
+def test_index_2_passes_the_nodes_of_a_table_that_moves_a_constraint():
+    """The guard of a node passes a few roundings behind it, in a span too short for Newton."""
+    nodes = np.linspace(3.0, 5.0, 5)
+    course = CubicSpline(nodes, 0.2 * np.sin(1.3 * nodes))
+    table = ds.table("pivot", nodes, course(nodes), "cubic", outside="refuse")
+    q = ds.coordinates(x="m", y="m", s="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.s**2) / 2,
+        potential=9.81 * q.y,
+        goals=[
+            ds.Holonomic("pivot_moves", q.s - table(ds.time)),
+            ds.Holonomic("rod", (q.x - q.s) ** 2 + q.y**2 - 1),
+        ],
+    )
+    start = {"x": 0.6 + float(course(3.0)), "x_dot": float(course(3.0, 1))}
+    run = ds.solve(
+        system,
+        5.0,
+        start_time=3.0,
+        initial=start,
+        guess={"y": -0.8},
+        formulation="index-2",
+        solver="idas",
+    )
+    swing = solve_ivp(
+        lambda t, z: [z[1], -9.81 * np.sin(z[0]) - course(t, 2) * np.cos(z[0])],
+        (3.0, 5.0),
+        [np.arcsin(0.6), 0.0],
+        method="DOP853",
+        rtol=1e-13,
+        atol=1e-13,
+        max_step=0.05,
+    )
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert run.end_state["y"] == pytest.approx(-np.cos(swing.y[0, -1]), abs=1e-7)
