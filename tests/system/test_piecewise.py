@@ -436,3 +436,13 @@ def test_a_condition_is_one_switch_however_its_factors_are_ordered():
         q, p, velocities=v, kinematics=turned, kinetic=ca.sumsqr(v.vector) / 2, force=force
     )
     assert car.posed.switch_names == ("force_v_switch_1", "force_v_switch_2")
+
+
+def test_a_step_that_a_motion_touches_where_it_turns_round_is_taken_back():
+    """At x = 1, where the oscillator turns round, floor(3 x) is three for an instant."""
+    q = ds.coordinates(x="m")
+    event = ds.Event("up", ca.floor(3 * q.x) + 0.5, ds.RISING, ds.Record())
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, events=[event])
+    run = ds.solve(system, 7.9, {"x": 1.0})
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert [e.time for e in run.events if e.name == "up"] == pytest.approx([1.5 * np.pi])
