@@ -90,7 +90,22 @@ _TABLE: Table = {
 }
 
 
-def term_sizes(function: ca.Function, *arguments: Any) -> list[np.ndarray]:
+def _small_square(a: _Sized) -> _Sized:
+    return _Sized(a.value * a.value, 2.0 * abs(a.value) * a.size)
+
+
+def _small_product(a: _Sized, b: _Sized) -> _Sized:
+    return _Sized(a.value * b.value, abs(a.value) * b.size + abs(b.value) * a.size)
+
+
+_OF_SMALL: Table = {**_TABLE, ca.OP_SQ: _small_square, ca.OP_MUL: _small_product}
+"""The same where a factor may be far smaller than its terms: the square of a small difference is
+known better than these are large."""
+
+
+def term_sizes(
+    function: ca.Function, *arguments: Any, small_factors: bool = False
+) -> list[np.ndarray]:
     """Return the sizes of the terms of each output's non-zeros.
 
     Parameters
@@ -99,8 +114,11 @@ def term_sizes(function: ca.Function, *arguments: Any) -> list[np.ndarray]:
         A function of SX expressions.
     arguments
         Numbers, one column for each input.
+    small_factors
+        Whether a product counts the terms of a factor by the value of the other, not by its terms.
     """
     inputs = [[_number(value) for value in np.ravel(argument)] for argument in arguments]
     with np.errstate(all="ignore"):
-        found = translate(function, inputs, _TABLE, _number, "the size of terms")
+        table = _OF_SMALL if small_factors else _TABLE
+        found = translate(function, inputs, table, _number, "the size of terms")
     return [np.array([value.size for value in column]) for column in found]

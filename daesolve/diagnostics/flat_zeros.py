@@ -93,7 +93,8 @@ class FlatZeros:
             if before * after < 0.0:
                 depth = here**2 * abs(apart / (after - before))
                 # At an extremum it does not change with the state: its own terms count.
-                terms = term_sizes(problem.guards, hit.time, hit.state, p)[0]
+                place = hit.time, hit.state, p
+                terms = term_sizes(problem.guards, *place, small_factors=True)[0]
                 return bool(depth <= ROUNDING * terms[guard])
         return False
 

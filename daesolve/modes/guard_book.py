@@ -223,7 +223,7 @@ class GuardBook:
             return known
         values, found = self._evaluate(time, x, p)
         rates = self._first_rates(time, x, p, values, found)
-        # What a constraint keeps at zero moves by rounding alone; a switch that it touches may turn.
+        # What a constraint keeps at zero moves by rounding alone; a switch may turn back there.
         self._fastest = np.fmax(self._fastest, np.abs(found))
         rounding = (found != 0.0) & (np.abs(found) <= TOGETHER * self._fastest)
         rates = np.where(rounding & ~self.traits.switching, 0.0, rates)
