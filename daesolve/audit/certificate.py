@@ -72,6 +72,8 @@ class Certificate:
         Whether the run continues another one, which has passed the guards at its start.
     law, gains_allowed
         The name of the law of impacts, and whether these may add energy.
+    ambiguous
+        Whether contacts stick on where rigid bodies do not tell what presses them.
     left_out
         What of the run is missing here, in a sentence; "" if nothing is.
     given
@@ -92,6 +94,7 @@ class Certificate:
     continues: bool = False
     law: str = "newton"
     gains_allowed: bool = False
+    ambiguous: bool = False
     left_out: str = ""
     given: Mapping[str, float] = field(default_factory=dict[str, float])
     scales: dict[str, float] = field(default_factory=dict[str, float])

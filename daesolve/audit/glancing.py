@@ -16,7 +16,7 @@ from daesolve.audit.certificate import Certificate
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
 from daesolve.audit.goals import check_goals
 from daesolve.audit.passages import posed_events
-from daesolve.audit.rounding import measured
+from daesolve.audit.rounding import ROUNDING, measured
 from daesolve.posing.events import Event
 from daesolve.trajectory.findings import Audit, Finding, Verdict, judged, unchecked
 
@@ -81,7 +81,7 @@ def glance(run: Instants) -> Audit:
         return Audit((unchecked("run", "", "it took no step"),))
     try:
         along = Expressions(run)
-        found = [*_start(run), *check_passages(run, along)]
+        found = [*_start(run, along), *check_passages(run, along)]
         if run.within.all():
             found += check_goals(run, along)
         elif run.within.any():
@@ -92,9 +92,15 @@ def glance(run: Instants) -> Audit:
     return Audit(tuple(found))
 
 
-def _start(run: Instants) -> list[Finding]:
+def _start(run: Instants, along: Expressions) -> list[Finding]:
     """Check that the run begins as it was asked to."""
     states = set(names_of_states(run.system))
+    # What rests has velocities that are rounding of the largest there could be.
+    rounding = {
+        name: ROUNDING / START * largest
+        for vector, largest in zip(along.moving, along.largest, strict=True)
+        for name in vector.names
+    }
     found: list[Finding] = []
     for name, asked in run.given.items():
         if name not in states:
@@ -104,6 +110,7 @@ def _start(run: Instants) -> list[Finding]:
         if name in run.turning:
             off = float(np.remainder(off + TURN / 2.0, TURN) - TURN / 2.0)
         size = max(run.scale(name, run.columns[name]), abs(asked)) + 1e-300
+        size += rounding.get(name, 0.0)
         said = f"{name} begins at {begun:.6g}, not at {asked:.6g}"
         when = float(run.starts[0])
         found.append(judged("start", name, abs(off) / size, START, when, said))

@@ -128,8 +128,8 @@ def _friction(
     goal: Any, certificate: Certificate, along: Expressions, largest: float
 ) -> list[Finding]:
     pairs = friction_of(certificate.system, goal)
-    found = [measured(along, ("goal", slip.name), slip.residual) for slip, _ in pairs]
-    slips, beside = (np.array([of[k] for of in found]) for k in (0, 2))
+    seen = [measured(along, ("goal", slip.name), slip.residual) for slip, _ in pairs]
+    slips, beside = (np.array([of[k] for of in seen]) for k in (0, 2))
     forces = np.nan_to_num(along.once(("friction", goal.name), lambda: [f for _, f in pairs]))
     loads = along.once(("limit", goal.name), lambda: [goal.reaction * goal.static])
     limit = np.nan_to_num(loads)[0] + _lent(goal, along)
@@ -137,13 +137,16 @@ def _friction(
     speed = np.sqrt(np.sum(slips**2, axis=0))
     rounding = float(np.max(beside, initial=0.0)) / TOUCHING
     fastest = max(certificate.scale(f"the slip of {goal.name}", speed), rounding) + 1e-300
-    parts = {
-        "rubs with more than friction allows": (force - limit) / largest,
-        "is driven by its friction": power / (largest * fastest),
-    }
-    return [
-        _of_contact(goal.name, what, np.maximum(by, 0.0), certificate) for what, by in parts.items()
-    ]
+    parts = {"is driven by its friction": power / (largest * fastest)}
+    rubs, found = "rubs with more than friction allows", list[Finding]()
+    if certificate.ambiguous:
+        said = "rigid bodies do not tell what presses a contact that is kept sticking"
+        found.append(unchecked("contact", f"{goal.name} never {rubs}", said))
+    else:
+        parts[rubs] = (force - limit) / largest
+    for what, by in parts.items():
+        found.append(_of_contact(goal.name, what, np.maximum(by, 0.0), certificate))
+    return found
 
 
 def _faintest_push(certificate: Certificate, along: Expressions) -> float:

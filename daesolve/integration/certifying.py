@@ -290,6 +290,7 @@ class _Passage:
             accuracy=prepared.solver.step_tolerance,
             law=request.impact if request.on_gain != "poisson" else "poisson",
             gains_allowed=request.on_gain == "report",
+            ambiguous=request.on_ambiguous == "keep",
             given=self.given if steps.start == 0 else {},
             scales=self.scales,
             driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),

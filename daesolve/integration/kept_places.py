@@ -96,6 +96,7 @@ def _instants(run: RunState, places: Places) -> Instants:
         values={name: values[:, index[name]] for name in held_in(prepared)},
         events=[EventRecord(e.time, e.name, {}, None, e.fired) for e in run.record.events],
         accuracy=_accuracy(prepared),
+        ambiguous=prepared.request.on_ambiguous == "keep",
         driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
         given=dict(prepared.request.initial) if begins else {},
         smooth=smooth,

@@ -229,11 +229,16 @@ def _states(run: RunState, start: State, until: float, times: np.ndarray) -> np.
     """Return the states at times of a stretch, (k, size), whatever its guards are there."""
     if not len(times):
         return np.empty((0, len(start.x)))
-    problem, prepared = run.prepared.problem, run.prepared
-    end = prepared.scaling.segment(
-        prepared.solver, _without_events(problem), start, until, times, unobserved
-    )
+    prepared, silent = run.prepared, _without_events(run.prepared.problem)
+    segment = prepared.scaling.segment
+    end = segment(prepared.solver, silent, start, until, times, unobserved)
+    while end.status is Status.PAUSED:
+        here, rest = State(end.time, end.state, start.p, start.motion), times[len(end.samples) :]
+        end = end.followed_by(segment(prepared.solver, silent, here, until, rest, unobserved))
     run.record.rhs_evaluations += end.rhs_evaluations
+    if end.status is Status.FAILED:
+        # Guards that hold a motion to its mode may be what lets its equations be solved.
+        end = solve_through(run, start, until, times, unobserved)
     return end.samples
 
 
