@@ -86,9 +86,11 @@ def solve_past_errors(
     """
     problem = run.prepared.problem
     kept = np.zeros(len(problem.guarded), dtype=bool)
-    # Laws answer their own guards: what ends a slip touches zero.
-    own = run.prepared.dynamics.hidden_events
-    posed = np.array([event.name not in own for event in problem.guarded], dtype=bool)
+    # Laws and formulations answer their own guards: what ends a slip touches zero.
+    own = {event.name for event in run.prepared.system.events} - {
+        *run.prepared.dynamics.hidden_events
+    }
+    posed = np.array([event.name in own for event in problem.guarded], dtype=bool)
     posed &= True if transitions is None else transitions.book.traits.posed
     end, here = solve_within_budget(run, start, until, at, observe), start
     while True:
