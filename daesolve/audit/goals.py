@@ -22,6 +22,8 @@ FAINT = 1e-6
 """The part of the usual force beside which the largest push of a contact is rounding itself."""
 REPORTED = 1e-9
 """The part of its largest value that an output may be away from its expression."""
+NOTHING = 1e-15
+"""A slip, m/s, that is none whatever moves: where all rests, nothing else tells its size."""
 TOUCHING = 1e-8
 """The part of its terms, or of the largest force, that counts as zero at a contact."""
 
@@ -76,6 +78,7 @@ def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[F
         first = float(values.ravel()[0])
         values = values - certificate.scales.setdefault(f"the start of {goal.name}", first)
     if own and goal.held_by:
+        beside = beside + NOTHING
         if goal.held_by not in certificate.values:
             raise UnknownSymbolsError(f"the run does not tell {goal.held_by!r}")
         values = np.where(certificate.values[goal.held_by][:, None] > 0.5, values, 0.0)

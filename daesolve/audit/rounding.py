@@ -27,7 +27,8 @@ def measured(
 
     It may be off by its change where all positions, or all velocities, are off by rounding, or by
     the accuracy of steps, of the largest of them: where nothing moves, its terms are rounding
-    themselves. And by its change during the rounding of time, which is much at a late one.
+    themselves. And by its change during the rounding of time, which is much at a late one, and
+    during what the solver misplaces an event in a step.
 
     Parameters
     ----------
@@ -51,7 +52,9 @@ def measured(
         unknown += slope * largest
         rate += slope * fastest
     beside = max(ROUNDING, BESIDE * certificate.accuracy) * unknown
-    beside += TICKS * np.spacing(np.abs(certificate.times)) * rate
+    early = TICKS * np.spacing(np.abs(certificate.times))
+    early += BESIDE * certificate.accuracy * np.abs(certificate.lengths)[:, None]
+    beside += early * rate
     return values, sizes, np.nan_to_num(beside)
 
 
