@@ -102,10 +102,10 @@ def _start(run: Instants, along: Expressions) -> list[Finding]:
         for name in vector.names
     }
     found: list[Finding] = []
-    for name, asked in run.given.items():
+    for name, given in run.given.items():
         if name not in states:
             continue
-        begun = float(run.columns[name][0, 0])
+        begun, asked = float(run.columns[name][0, 0]), float(given)
         off = begun - asked
         if name in run.turning:
             off = float(np.remainder(off + TURN / 2.0, TURN) - TURN / 2.0)

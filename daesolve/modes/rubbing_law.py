@@ -144,19 +144,15 @@ class RubbingLaw(SwitchingLaw):
         gaps = book.measure(time, x, p)[0][self._closing]
         zero = np.maximum(book.tolerances[self._closing], TOUCHING)
         met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
-        stopped = np.isin(self._stopping, list(fired))
         count = self.dynamics.x.numel()
         place = Place(time, x[:count], x[count:], p)
         rates = self._numbers.rates(time, place.x, p)
         before = self._standing(place, p, met, rates)
         met &= ~self._parting(place, rates, met & ~before & ~np.isin(self._closing, list(fired)))
         closed = before & ~self._let_go.apart(time, place.x, p)
-        # What a constraint holds at zero is zero up to rounding, however slow everything is.
-        stuck = closed & self._numbers.stuck(p) & ~self._let_go.slides(np.abs(rates.slips))
-        rates = rested(rates, rates, closed & ~self._let_go.parts(rates.gaps), stopped | stuck)
-        place, rates, impacts, hit, settled = self._collisions.collided(
-            place, closed | met, zero, rates
-        )
+        rates = self._held(p, closed, np.isin(self._stopping, list(fired)), rates)
+        collided = self._collisions.collided(place, closed | met, zero, rates)
+        place, rates, impacts, hit, settled = collided
         closed = (closed | met) & (rates.gaps == 0.0)
         # What has come to the end of its static friction has only the other left.
         begins = np.isin(self._slipping, list(fired)).any(axis=1)
@@ -190,8 +186,7 @@ class RubbingLaw(SwitchingLaw):
         if jam:
             assert self._jam is not None
             events.insert(0, self._jam.event)
-        if self._ending is not None:
-            ends = self._ending
+        if (ends := self._ending) is not None:
             met = book.met[self._closing[settled]]
             p_after, further = ends.answered(time, p_after, ends.guard in fired, met)
             events += further
@@ -202,6 +197,14 @@ class RubbingLaw(SwitchingLaw):
         after = np.concatenate([place.x, place.works])
         book.armed[self._closing[p_after[self._numbers.holds] == 0.0]] = False
         yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
+
+    def _held(self, p: np.ndarray, closed: np.ndarray, stopped: np.ndarray, rates: Rates) -> Rates:
+        """Return rates of which those that constraints hold are zero, and slips that end.
+
+        What a constraint holds at zero is zero up to rounding, however slow everything is.
+        """
+        stuck = closed & self._numbers.stuck(p) & ~self._let_go.slides(np.abs(rates.slips))
+        return rested(rates, rates, closed & ~self._let_go.parts(rates.gaps), stopped | stuck)
 
     # -- the mode that follows ----------------------------------------------------------------
 
