@@ -19,6 +19,7 @@ from daesolve.integration.effort import Counted
 from daesolve.integration.event_handling import AT_ONCE
 from daesolve.integration.run_state import AGREED_STEPS, RunState, unobserved
 from daesolve.modes.transitions import Transitions
+from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.solvers.accepted_steps import inner_states, inner_times
 from daesolve.solvers.guards import POLE
@@ -85,13 +86,9 @@ def solve_past_errors(
         Which guards have stayed at zero, (guards,).
     """
     problem = run.prepared.problem
-    kept = np.zeros(len(problem.guarded), dtype=bool)
-    # Laws and formulations answer their own guards: what ends a slip touches zero.
-    own = {event.name for event in run.prepared.system.events} - {
-        *run.prepared.dynamics.hidden_events
-    }
-    posed = np.array([event.name in own for event in problem.guarded], dtype=bool)
-    posed &= True if transitions is None else transitions.book.traits.posed
+    kept, posed = np.zeros(len(problem.guarded), dtype=bool), _posed_guards(run.prepared)
+    if transitions is not None:
+        posed = posed & transitions.book.traits.posed
     end, here = solve_within_budget(run, start, until, at, observe), start
     while True:
         if transitions is not None:
@@ -108,6 +105,16 @@ def solve_past_errors(
         here = State(end.time, end.state, start.p, start.motion)
         rest = solve_within_budget(run, here, until, at[len(end.samples) :], observe)
         end = replace(end, hits=hits).followed_by(rest)
+
+
+@built_once
+def _posed_guards(prepared: Prepared) -> np.ndarray:
+    """Return which guards are the user's own, (guards,).
+
+    Laws and formulations answer theirs: what ends a slip touches zero.
+    """
+    own = {event.name for event in prepared.system.events} - {*prepared.dynamics.hidden_events}
+    return np.array([event.name in own for event in prepared.problem.guarded], dtype=bool)
 
 
 def up_to_guards(
