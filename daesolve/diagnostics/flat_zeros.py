@@ -84,13 +84,16 @@ class FlatZeros:
         evaluate, problem, guard = guard_evaluator(self._problem), self._problem, hit.index
         here = float(evaluate(hit.time, hit.state, p)[1][guard])
         along = np.asarray(problem.rhs(hit.time, hit.state, p)).ravel()
+
+        def rate(way: float) -> float:
+            return float(evaluate(hit.time + way, hit.state + way * along, p)[1][guard])
+
         for part in (BEFORE, BETWEEN * BEFORE):
             apart = part * (hit.time - start)
-            before, after = (
-                float(evaluate(hit.time + way, hit.state + way * along, p)[1][guard])
-                for way in (-apart, apart)
-            )
-            if before * after < 0.0:
+            before = rate(-apart)
+            if before * here > 0.0 and abs(here) > 0.9 * abs(before):
+                return False  # It passes: its rate hardly changes here.
+            if before * (after := rate(apart)) < 0.0:
                 depth = here**2 * abs(apart / (after - before))
                 # At an extremum it does not change with the state: its own terms count.
                 place = hit.time, hit.state, p
