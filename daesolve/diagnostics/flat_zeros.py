@@ -26,6 +26,9 @@ before the zero."""
 BETWEEN = 1e-2
 """And this fraction of that stretch before the zero, where a guard that just grazes zero has lost
 its rate in proportion."""
+SLOW = 1e-3
+"""The part of its rate near an earlier passage below which a guard may turn round at a zero: one
+that turns round within rounding has less than 1e-7 of it, however it bends."""
 LOST = 1e-3
 """At a zero without slope a guard has at most this fraction of its rate before, and shortly before
 it too."""
@@ -55,6 +58,7 @@ class FlatZeros:
     def __init__(self, problem: OdeProblem, accuracy: float) -> None:
         self._problem, self._accuracy = problem, accuracy
         self._left = np.full(len(problem.guarded), LOOKED_AT)
+        self._fastest = np.full(len(problem.guarded), np.inf)
         self.flat: dict[str, float] = {}
         self.grazed: dict[str, float] = {}
         self._judge()
@@ -83,6 +87,8 @@ class FlatZeros:
         """
         evaluate, problem, guard = guard_evaluator(self._problem), self._problem, hit.index
         here = float(evaluate(hit.time, hit.state, p)[1][guard])
+        if abs(here) > SLOW * self._fastest[guard]:
+            return False
         along = np.asarray(problem.rhs(hit.time, hit.state, p)).ravel()
 
         def rate(way: float) -> float:
@@ -91,6 +97,8 @@ class FlatZeros:
         for part in (BEFORE, BETWEEN * BEFORE):
             apart = part * (hit.time - start)
             before = rate(-apart)
+            if part == BEFORE:
+                self._fastest[guard] = max(abs(here), abs(before))
             if before * here > 0.0 and abs(here) > 0.9 * abs(before):
                 return False  # It passes: its rate hardly changes here.
             if before * (after := rate(apart)) < 0.0:
