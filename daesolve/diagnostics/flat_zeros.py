@@ -27,8 +27,8 @@ BETWEEN = 1e-2
 """And this fraction of that stretch before the zero, where a guard that just grazes zero has lost
 its rate in proportion."""
 SLOW = 1e-3
-"""The part of its rate near an earlier passage below which a guard may turn round at a zero: one
-that turns round within rounding has less than 1e-7 of it, however it bends."""
+"""The part of its rate near an earlier passage below which a guard may turn round at a zero. One
+that turns round within rounding has 1e-7 of it, if it bends there as it does elsewhere."""
 LOST = 1e-3
 """At a zero without slope a guard has at most this fraction of its rate before, and shortly before
 it too."""
