@@ -127,9 +127,9 @@ class GuardBook:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore what `saved` returned."""
+        """Restore what `saved` returned; earlier versions did not store the fastest rates."""
         kinds = "largest", "rounding", "reached", "fastest", "passed"
-        found = (np.array(saved[kind], dtype=float) for kind in kinds)
+        found = (np.array(saved.get(kind, self._fastest), dtype=float) for kind in kinds)
         self._largest, self._rounding, self._reached, self._fastest, self.passed = found
         self._entered = float(saved["entered"])
         self._judge_zero()
