@@ -103,10 +103,9 @@ class GuardBook:
         self.carried = CarriedGuards(table, traits)
         self._reach = np.zeros(count)
         self._begun_past: list[int] = []
-        kinds = traits.either, traits.recorded
-        self._any_either, self._any_recorded = (bool(kind.any()) for kind in kinds)
-        nothing = np.empty(0)
-        self._measured = Measured(math.nan, b"", nothing, nothing, nothing, nothing, [])
+        self._any_either, self._any_recorded = np.any(traits.either), np.any(traits.recorded)
+        none = np.empty(0)
+        self._measured = Measured(math.nan, b"", none, none, none, none, [])
 
     @cached_property
     def _evaluate(self) -> Evaluator:
@@ -129,7 +128,8 @@ class GuardBook:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore what `saved` returned; earlier versions did not store the fastest rates."""
         kinds = "largest", "rounding", "reached", "fastest", "passed"
-        found = (np.array(saved.get(kind, self._fastest), dtype=float) for kind in kinds)
+        known: dict[str, Any] = {"fastest": self._fastest, **saved}
+        found = (np.array(known[kind], dtype=float) for kind in kinds)
         self._largest, self._rounding, self._reached, self._fastest, self.passed = found
         self._entered = float(saved["entered"])
         self._judge_zero()
