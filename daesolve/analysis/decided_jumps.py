@@ -19,7 +19,8 @@ from daesolve.analysis.variational import differentiated
 from daesolve.errors import DaesolveError, NoDerivativeError
 from daesolve.formulations import OdeProblem
 from daesolve.integration.record import RunRecord
-from daesolve.modes.guard_book import REMEMBERED, Place
+from daesolve.modes.guard_book import REMEMBERED
+from daesolve.modes.guard_table import Place
 from daesolve.modes.law import Jump, SwitchingLaw
 from daesolve.modes.rubbing_functions import stepped
 from daesolve.modes.transitions import Transitions

@@ -78,6 +78,8 @@ class Certificate:
         What of the run is missing here, in a sentence; "" if nothing is.
     given
         The start values to keep; none in a part that is not the first.
+    mobility
+        The slip per unit of the reaction of friction that replaces constraints on velocities.
     scales
         How large the parts of the run before were; all parts share it.
     """
@@ -97,6 +99,7 @@ class Certificate:
     ambiguous: bool = False
     left_out: str = ""
     given: Mapping[str, float] = field(default_factory=dict[str, float])
+    mobility: float = 0.0
     scales: dict[str, float] = field(default_factory=dict[str, float])
 
     def scale(self, name: str, values: np.ndarray) -> float:

@@ -77,6 +77,10 @@ def _goal(goal: AnyGoal, certificate: Certificate, along: Expressions) -> list[F
     if own and goal.from_start:
         first = float(values.ravel()[0])
         values = values - certificate.scales.setdefault(f"the start of {goal.name}", first)
+    if isinstance(goal, Nonholonomic) and certificate.mobility:
+        (push,) = along.once(("push", goal.name), lambda: [goal.reaction])
+        values = values + certificate.mobility * push
+        sizes = sizes + certificate.mobility * np.abs(push)
     if own and goal.held_by:
         beside = beside + NOTHING
         if goal.held_by not in certificate.values:

@@ -294,6 +294,7 @@ class _Passage:
             given=self.given if steps.start == 0 else {},
             scales=self.scales,
             driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
+            mobility=getattr(prepared.formulation, "mobility", 0.0),
             continues=request.begun is not None or self.starts[steps.start] != prepared.start_time,
         )
         self.done = steps.stop

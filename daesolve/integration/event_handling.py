@@ -17,8 +17,8 @@ from daesolve.integration import endings
 from daesolve.integration.endings import Verdict
 from daesolve.integration.record import Boundary, Happening
 from daesolve.integration.run_state import AGREED_STEPS, RunState
-from daesolve.modes.guard_book import Place
 from daesolve.modes.guard_slopes import near_at_start, rounding_at_start
+from daesolve.modes.guard_table import Place
 from daesolve.modes.law import Ending, Jump, Stretch, SwitchingLaw
 from daesolve.modes.transitions import Transitions
 from daesolve.posing.guides import AT_REST
@@ -288,7 +288,12 @@ def _switched(
     here = run.unwrapped(here, guards)
     before = transitions.guards(here.time, here.state, values)
     name = guarded[guards[0]].name
-    run.instant.take(here.time, name, switches=name in run.prepared.dynamics.switches)
+    run.instant.take(
+        here.time,
+        name,
+        unresolved=transitions.book.unresolved((here.time, here.state, values), guards[0]),
+        switches=name in run.prepared.dynamics.switches,
+    )
     rests = False
     for jump in transitions.decide(here.time, here.state, values, guards):
         here = _jumped(run, here, jump, tuple(guards))

@@ -98,6 +98,7 @@ def _instants(run: RunState, places: Places) -> Instants:
         accuracy=_accuracy(prepared),
         ambiguous=prepared.request.on_ambiguous == "keep",
         driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
+        mobility=getattr(prepared.formulation, "mobility", 0.0),
         given=dict(prepared.request.initial) if begins else {},
         smooth=smooth,
         within=within,

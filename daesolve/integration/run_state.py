@@ -24,7 +24,8 @@ from daesolve.integration.effort import Effort
 from daesolve.integration.record import Assembly, Boundary, Happening, RunRecord
 from daesolve.integration.sampling import At, Schedule
 from daesolve.integration.step_queue import StepQueue
-from daesolve.modes.transitions import INSTANT, Instant, Transitions
+from daesolve.modes.instant import INSTANT, Instant
+from daesolve.modes.transitions import Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State
 from daesolve.solvers.timetable import time_guards

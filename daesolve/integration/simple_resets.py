@@ -22,9 +22,10 @@ from daesolve.integration.event_handling import AT_ONCE
 from daesolve.integration.record import Boundary, Happening
 from daesolve.integration.run_state import AGREED_STEPS, RunState
 from daesolve.modes.guard_book import ANSWERED
+from daesolve.modes.instant import INSTANT
 from daesolve.modes.jumps import LEFT_OVER, WORSE, JumpFunction
 from daesolve.modes.reset_law import ResetLaw
-from daesolve.modes.transitions import INSTANT, Transitions
+from daesolve.modes.transitions import Transitions
 from daesolve.solvers import State
 from daesolve.solvers.guard_terms import Limits
 from daesolve.trajectory.results import StepBlock

@@ -17,7 +17,7 @@ import numpy as np
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.equations.borders import Borders
 from daesolve.modes.carried_guards import CarriedGuards
-from daesolve.modes.guard_table import GuardTable, GuardTraits, Measured
+from daesolve.modes.guard_table import GuardTable, GuardTraits, Later, Measured, Place, Terms
 from daesolve.solvers.guard_terms import GuardTerms
 
 TOGETHER = 1e-12
@@ -40,11 +40,6 @@ REMEMBERED = 5
 ROUNDING = 16.0 * float(np.finfo(float).eps)
 """The rounding of a guard, as a fraction of its terms."""
 
-Terms = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
-Later = Callable[[float, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-Place = tuple[float, np.ndarray, np.ndarray]
-"""Time in s, state, values."""
-
 
 class GuardBook:
     """The history of the guards in a run.
@@ -61,7 +56,8 @@ class GuardBook:
     borders
         For which guards a zero that stays is past it; for none if it is None.
     later
-        (t, x, p, which guards) -> the rates a moment later of those whose rate is zero at first.
+        (t, x, p, which guards, what counts as zero) -> the rates a moment later of those whose rate
+        is zero at first.
 
     Attributes
     ----------
@@ -92,9 +88,8 @@ class GuardBook:
         self._later = later
         self._terms = terms
         count = len(table.guarded)
-        self._rounding = np.zeros(count)
+        self._rounding, self._fastest = np.zeros(count), np.zeros(count)
         self._largest = np.zeros(len(table.events))
-        self._fastest = np.zeros(count)
         self._reached, self._entered = np.zeros(count), math.nan
         self.tolerances, self._zeros = np.zeros(count), [0.0] * count
         self.armed = np.ones(count, dtype=bool)
@@ -127,10 +122,10 @@ class GuardBook:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore what `saved` returned; earlier versions did not store the fastest rates."""
-        kinds = "largest", "rounding", "reached", "fastest", "passed"
-        known: dict[str, Any] = {"fastest": self._fastest, **saved}
-        found = (np.array(known[kind], dtype=float) for kind in kinds)
-        self._largest, self._rounding, self._reached, self._fastest, self.passed = found
+        kinds = "largest", "rounding", "reached", "passed"
+        found = (np.array(saved[kind], dtype=float) for kind in kinds)
+        self._largest, self._rounding, self._reached, self.passed = found
+        self._fastest = np.array(saved.get("fastest", self._fastest), dtype=float)
         self._entered = float(saved["entered"])
         self._judge_zero()
         self.armed = np.array(saved["armed"], dtype=bool)
@@ -190,15 +185,9 @@ class GuardBook:
         """Return what is known, for one who lets guards fire by these rules."""
         traits = self.traits
         kinds = traits.either, traits.recorded, traits.returns, traits.barriers, traits.moved
-        return GuardTerms(
-            (traits.ways.astype(float), *kinds, traits.stays),
-            self.tolerances,
-            self._reach,
-            self.armed,
-            self.passed,
-            self._reached,
-            np.array([self._entered]),
-        )
+        history = self.tolerances, self._reach, self.armed, self.passed, self._reached
+        ways = traits.ways.astype(float), *kinds, traits.stays
+        return GuardTerms(ways, *history, np.array([self._entered]))
 
     def returned(self, terms: GuardTerms) -> None:
         """Take the state back; guards that have fired since then have changed it."""
@@ -222,17 +211,15 @@ class GuardBook:
         if time == known.time and p is known.p and state == known.state:
             return known
         values, found = self._evaluate(time, x, p)
-        rates = self._first_rates(time, x, p, values, found)
         # What a constraint keeps at zero moves by rounding alone; a switch may turn back there.
         self._fastest = np.fmax(self._fastest, np.abs(found))
-        rounding = (found != 0.0) & (np.abs(found) <= TOGETHER * self._fastest)
-        rates = np.where(rounding & ~self.traits.switching, 0.0, rates)
-        begins = math.isnan(self._entered)
-        if begins:
-            self._entered = time
+        zero = np.where(self.traits.switching, 0.0, TOGETHER * self._fastest)
+        rates = np.where(np.abs(found) <= zero, 0.0, found)
+        rates = self._first_rates((time, x, p), values, rates, zero)
         if np.count_nonzero(np.abs(values) > self._reach):
             self._grow(time, x, p, values)
-        if begins:
+        if math.isnan(self._entered):
+            self._entered = time
             # A guard that must not be past zero at a start is past it by rounding, and would not
             # pass again.
             barred = self.traits.bars_start & self.traits.stays
@@ -251,7 +238,7 @@ class GuardBook:
         return self._measured
 
     def _first_rates(
-        self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray, rates: np.ndarray
+        self, place: Place, values: np.ndarray, rates: np.ndarray, rounding: np.ndarray
     ) -> np.ndarray:
         """Return the rates of guards, a moment later where one at zero or past it has none.
 
@@ -265,7 +252,9 @@ class GuardBook:
         if self._borders is not None:
             still |= self._borders.known & (values == 0.0)
         still &= rates == 0.0
-        return np.where(still, self._later(time, x, p, still), rates) if still.any() else rates
+        return (
+            np.where(still, self._later(*place, still, rounding), rates) if still.any() else rates
+        )
 
     def _grow(self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray) -> None:
         """Remember larger values of guards than those before."""
@@ -287,9 +276,17 @@ class GuardBook:
         self._zeros: list[float] = self.tolerances.tolist()
 
     def rests(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return which guards are at zero and have no rate, to rounding."""
+        """Return which guards are at zero and have no rate, to rounding, now or a moment later."""
         seen = self._seen(time, x, p)
-        return (np.abs(seen.values) <= self.tolerances) & (seen.rates == 0.0)
+        still = (np.abs(seen.values) <= self.tolerances) & (seen.rates == 0.0)
+        if self._later is not None and still.any():
+            still &= self._later(time, x, p, still, TOGETHER * self._fastest) == 0.0
+        return still
+
+    def unresolved(self, place: Place, guard: int) -> float:
+        """Return how long a guard takes to leave what counts as zero, s; zero if it rests."""
+        speed = abs(self._seen(*place).rates[guard])
+        return float(self.tolerances[guard] / speed) if speed > 0.0 else 0.0
 
     def within(self, values: np.ndarray, accuracy: float) -> np.ndarray:
         """Return which of some values of guards, (k, guards), are zero to an accuracy."""
@@ -313,9 +310,9 @@ class GuardBook:
         found = [guard for guard in near if self._disagrees(guard, seen)]
         if not found:
             out = [guard for guard in near if self._leaves(guard, seen)]
-            found = sorted({*out, *self._carried(near, seen)})
+            found = [*out, *self._carried(near, seen)]
         staying = [*self._at_border(near, seen), *self._begun_past]
-        return sorted({*found, *staying}) if staying else found
+        return sorted({*found, *staying})
 
     def _disagrees(self, guard: int, seen: Measured) -> bool:
         """Return whether a guard is so far past zero that its mode contradicts the state."""

@@ -11,7 +11,8 @@ from daesolve.algebra.built_once import built_once
 from daesolve.algebra.translation import function_of
 from daesolve.errors import InconsistentStateError
 from daesolve.formulations import OdeProblem
-from daesolve.modes.guard_book import GuardBook, Place
+from daesolve.modes.guard_book import GuardBook
+from daesolve.modes.guard_table import Place
 
 STARTS = 1e-9
 """The fraction of its terms by which a start may lie beyond a barrier by rounding."""

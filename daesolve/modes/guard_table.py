@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,11 @@ import numpy as np
 
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Event
+
+Terms = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+Later = Callable[[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+Place = tuple[float, np.ndarray, np.ndarray]
+"""Time in s, state, values."""
 
 
 @dataclass(frozen=True)

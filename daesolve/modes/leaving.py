@@ -23,7 +23,12 @@ time."""
 
 
 def rates_later(
-    problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray, guards: np.ndarray
+    problem: OdeProblem,
+    time: float,
+    x: np.ndarray,
+    p: np.ndarray,
+    guards: np.ndarray,
+    rounding: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """Return the rates of guards a moment later, (guards,) 1/s times their units.
 
@@ -35,13 +40,15 @@ def rates_later(
         Where they and their rates are zero.
     guards
         (guards,) which are asked for; the others, and what stays zero, are zero.
+    rounding
+        (guards,) rates that count as zero.
     """
     evaluate, found = guard_evaluator(problem), np.zeros(len(guards))
     before = np.zeros(len(guards))
     moment = max(SHORTEST, 64.0 * float(np.spacing(abs(time))))
     while moment <= LONGEST:
         rates = evaluate(*_later(problem, time, x, p, moment / STEPS), p)[1]
-        agree = guards & (found == 0.0) & (rates * before > 0.0)
+        agree = guards & (found == 0.0) & (rates * before > 0.0) & (np.abs(rates) > rounding)
         found[agree] = rates[agree]
         if not np.any(guards & (found == 0.0)):
             break

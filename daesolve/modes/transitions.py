@@ -18,14 +18,13 @@ from daesolve.contact import ContactPolicy
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.borders import Borders
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import ChatteringError
 from daesolve.formulations import OdeProblem
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.modes.chart_law import ChartLaw
 from daesolve.modes.contact_law import ContactLaw
-from daesolve.modes.guard_book import GuardBook, Place
+from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_slopes import at_once, refuse_start
-from daesolve.modes.guard_table import GuardTable, GuardTraits, Role
+from daesolve.modes.guard_table import GuardTable, GuardTraits, Place, Role
 from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Beginning, Jump, Setting, Stretch, SwitchingLaw
@@ -42,10 +41,6 @@ LAWS: tuple[type[SwitchingLaw], ...] = (
     SpatialLaw, RubbingLaw, ContactLaw, GuideLaw, ChartLaw, RowLaw, ResetLaw,
 )  # fmt: skip
 """All laws. The first takes its events first, begins first, and decides last."""
-MOST_AT_ONCE = 32
-"""Resets at one instant beyond which they never end."""
-INSTANT = 1e-13
-"""Resets closer than this part of the time and of a segment are at one instant."""
 
 
 def begin(dynamics: Dynamics, beginning: Beginning) -> Beginning:
@@ -446,55 +441,3 @@ def transitions_of(
     )
     ownership = Ownership.of(setting)
     return Transitions(setting, ownership) if ownership.laws else None
-
-
-RESTS = (
-    "the motion comes to rest on its guard; end earlier, define a mode in which it rests "
-    "there, or, if the direction is 'either', choose one direction"
-)
-SLIDES = (
-    "the motion is driven back to the jump of this expression from both sides, and the "
-    "equations do not determine how it continues (a block comes to rest under friction "
-    "sign(v)); pose dry friction that sticks, or smooth the jump, for example with tanh(v / v0)"
-)
-
-
-@dataclass
-class Instant:
-    """Counts resets that follow each other at once.
-
-    Parameters
-    ----------
-    width
-        What counts as the same time beside rounding, s.
-    """
-
-    width: float
-    began: float = np.nan
-    count: int = 0
-
-    def take(self, time: float, event: str, *, switches: bool = False) -> None:
-        """Count one more.
-
-        Parameters
-        ----------
-        time, event
-            When (s), and what happens.
-        switches
-            Whether it is where a piecewise expression changes.
-
-        Raises
-        ------
-        ChatteringError
-            There are more than `MOST_AT_ONCE`.
-        """
-        if abs(time - self.began) <= self.width + INSTANT * abs(time):
-            self.count += 1
-        else:
-            self.began, self.count = time, 1
-        if self.count > MOST_AT_ONCE:
-            why = SLIDES if switches else RESTS
-            raise ChatteringError(
-                f"at t = {time:.10g} s the event {event!r} happened more than {MOST_AT_ONCE} times "
-                f"at one instant: {why}"
-            )

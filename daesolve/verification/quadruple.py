@@ -167,10 +167,16 @@ class QuadTransitions(Transitions):
 
 
 def _rates_later(
-    problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray, guards: np.ndarray
+    problem: OdeProblem,
+    time: float,
+    x: np.ndarray,
+    p: np.ndarray,
+    guards: np.ndarray,
+    rounding: np.ndarray,
 ) -> np.ndarray:
     """Return the rates of guards a moment later, whose signs need no more than double precision."""
-    return rates_later(problem, float(time), x.astype(float), p.astype(float), guards)
+    x, p = x.astype(float), p.astype(float)
+    return rates_later(problem, float(time), x, p, guards, rounding.astype(float))
 
 
 class _QuadGuides(GuideLaw):

@@ -12,8 +12,8 @@ from daesolve.algebra.series import missing_in_series
 from daesolve.algebra.translation import constants_function
 from daesolve.errors import ChatteringError, ResetError, UnsupportedError, VariantError
 from daesolve.integration.event_handling import going_on, past_at_start
+from daesolve.modes.instant import INSTANT, Instant
 from daesolve.modes.law import Jump
-from daesolve.modes.transitions import INSTANT, Instant
 from daesolve.posing.events import Direction
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers.heyoka_code import hy, translated

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate._ivp import dop853_coefficients as scipys
 
 from daesolve.integration.event_handling import AT_ONCE
-from daesolve.modes import contact_law, guard_book, transitions
+from daesolve.modes import contact_law, guard_book, instant
 from daesolve.posing.contacts import TOUCHING
 from daesolve.solvers import dormand_prince
 
@@ -18,8 +18,8 @@ NAMED = {
     "AT_ONCE": AT_ONCE,
     "PAST": guard_book.PAST,
     "ANSWERED": guard_book.ANSWERED,
-    "MOST_AT_ONCE": transitions.MOST_AT_ONCE,
-    "INSTANT": transitions.INSTANT,
+    "MOST_AT_ONCE": instant.MOST_AT_ONCE,
+    "INSTANT": instant.INSTANT,
     "STILL": contact_law.STILL,
     "ROUNDED": contact_law.ROUNDED,
     "TIED": contact_law.TIED,

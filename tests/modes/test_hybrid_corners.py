@@ -30,7 +30,6 @@ def floor(q):
     return ds.Event("bounce", q.y, ds.FALLING, reset)
 
 
-@pytest.mark.long_beyond(1)
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
 @pytest.mark.slow
 def test_a_wheel_of_spokes_that_rocks_comes_to_rest_and_not_over_the_top(solver):

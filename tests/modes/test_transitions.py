@@ -14,7 +14,7 @@ from scipy.linalg import null_space
 
 import daesolve as ds
 from daesolve.errors import ChatteringError
-from daesolve.modes.transitions import MOST_AT_ONCE, Instant
+from daesolve.modes.instant import MOST_AT_ONCE, Instant
 
 from ..hybrid_systems import bouncing_ball
 from ..systems import prepared_run
