@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra import interpreter
 from daesolve.algebra.kept import kept_of
 from daesolve.algebra.operations import ASSIGN, OF_CASADI, codes_of
 from daesolve.algebra.plain_data import named
@@ -27,6 +28,8 @@ LANES = 8
 """The number of states that the machine processes at once."""
 MOST = 64
 """The largest number processed together."""
+AT_ONCE = 512
+"""The number of states that the interpreter processes at once: more would leave the cache."""
 
 
 def evaluate_block(
@@ -112,10 +115,10 @@ def evaluate_lanes(
     own = np.ascontiguousarray(_taken(function, VALUES, values))
     numbers = made.fixed.run(made.constants, own)
     found = np.empty((*times.shape, part.rows))
-    if compiling.is_little(compiled.run_in_lanes, times.size):
+    if compiling.for_now(compiled.run_in_lanes, interpreter.seconds, part.runs, times.size):
         for lane, instants in enumerate(times):
             given = np.column_stack([instants, states[lane, :, :inputs]])
-            part.run_one_by_one(numbers[:, lane], given, found[lane].T)
+            found[lane] = part.interpreted(numbers[:, lane], given).T
         return found
     stride = part.stride(times.shape[1])
     token = compiled.ONE if stride == 1 else compiled.SEVERAL
@@ -174,28 +177,34 @@ class Part:
         from daesolve.algebra import compiling, machine
 
         compiled: Any = machine
+        if len(given) == 1:
+            memory = self._memory(numbers, given)
+            compiled.run_once(compiled.VERSION, self.runs, self.codes, memory)
+            return memory[self.registers - self.rows :]
+        if compiling.for_now(compiled.run, interpreter.seconds, self.runs, len(given)):
+            return self.interpreted(numbers, given)
         found = np.empty((self.rows, len(given)))
-        if len(given) == 1 or compiling.is_little(compiled.run, len(given)):
-            self.run_one_by_one(numbers, given, found)
-            return found
         compiled.run(
             compiled.VERSION, compiled.SEVERAL, self.runs, self.codes, numbers, given,
             self.registers, self.stride(len(given)), found,
         )  # fmt: skip
         return found
 
-    def run_one_by_one(self, numbers: np.ndarray, given: np.ndarray, found: np.ndarray) -> None:
-        """Write the results for given rows, as `run` returns them, by one call for each."""
-        from daesolve.algebra import machine  # numba is imported only when something is evaluated.
+    def interpreted(self, numbers: np.ndarray, given: np.ndarray) -> np.ndarray:
+        """Return what `run` returns; nothing is compiled."""
+        found = np.empty((self.rows, len(given)))
+        for first in range(0, len(given), AT_ONCE):
+            memory = self._memory(numbers, given[first : first + AT_ONCE])
+            interpreter.carry_out(self.runs, self.codes, memory)
+            found[:, first : first + AT_ONCE] = memory[self.registers - self.rows :]
+        return found
 
-        compiled: Any = machine
-        memory = np.empty((self.registers, 1))
-        first = len(numbers)
-        memory[:first, 0] = numbers
-        for k, own in enumerate(given):
-            memory[first : first + len(own), 0] = own
-            compiled.run_once(compiled.VERSION, self.runs, self.codes, memory)
-            found[:, k] = memory[self.registers - self.rows :, 0]
+    def _memory(self, numbers: np.ndarray, given: np.ndarray) -> np.ndarray:
+        """Return the registers with their first contents, (registers, k)."""
+        memory, shared = np.empty((self.registers, len(given))), len(numbers)
+        memory[:shared] = numbers[:, None]
+        memory[shared : shared + given.shape[1]] = given.T
+        return memory
 
     @staticmethod
     def stride(count: int) -> int:

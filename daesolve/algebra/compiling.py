@@ -1,13 +1,13 @@
 """Compilation by numba of code that is compiled once per machine, not per model.
 
 A kept function is compiled on its first call, which takes seconds. For a small model the same
-function takes milliseconds uncompiled: `for_size` chooses by how much there is to do, so that no
-result depends on what is cached. All that such a function calls is a `part`, which runs uncompiled
-within what is not compiled, or kept itself.
+function takes milliseconds uncompiled: `for_size` chooses by how much there is to do. All that such
+a function calls is a `part`, which runs uncompiled within what is not compiled, or kept itself.
+What has another form that needs no compilation takes that one `for_now`.
 
-Both give the same bits if a function only compares, adds, multiplies, divides and takes roots, and
-takes any other function, such as a power, from `math`, which calls the same library as numba. A
-power written with `**` may be rounded differently.
+No result depends on what is chosen. A function gives the same bits uncompiled if it only compares,
+adds, multiplies, divides and takes roots, and takes any other function, such as a power, from
+`math`, which calls the same library as numba. A power written with `**` may be rounded differently.
 """
 # numba's decorators have no types.
 # pyright: basic, reportAttributeAccessIssue=false
@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,8 @@ SMALL = 4000
 """The size below which tables are made uncompiled: each takes at most a tenth of a second."""
 ENOUGH = 10 * SMALL
 """The size of all that a process does uncompiled with one function."""
+PATIENCE = 1.0
+"""How long a process does in another form what a kept function would do, s."""
 INSTALLED = {"site-packages", "dist-packages"}
 """The names of folders of installed packages."""
 
@@ -42,6 +44,8 @@ LOG = logging.getLogger("daesolve.compiling")
 """Receives a line before a long compilation."""
 _long: dict[Any, tuple[str, float]] = {}
 _done: Counter[Any] = Counter()
+_waited: dict[Any, float] = defaultdict(float)
+_ready: set[Any] = set()
 
 
 class _Announcement(event.Listener):
@@ -116,13 +120,11 @@ def _in_turn(compiled):
 
     Without turns each would also overwrite the index in which another has entered its result.
     """
-    compile_anew, function = compiled.compile, compiled.py_func
-    name = f"{function.__module__}.{function.__qualname__}.lock"
+    compile_anew, path = compiled.compile, _lock_of(compiled)
 
     def compile_in_turn(sig):
         from filelock import FileLock
 
-        path = Path(compiled.stats.cache_path, name)
         # numba's own lock comes first, or two threads could each wait for what the other holds.
         with global_compiler_lock, ExitStack() as turn:
             try:
@@ -167,3 +169,36 @@ def version_of(*modules):
     for module in modules:
         digest.update(Path(module.__file__).read_bytes())
     return np.empty(0, dtype=[(f"v{digest.hexdigest()[:16]}", np.int8)])
+
+
+def for_now(function: Any, seconds: Callable[..., float], *task: Any) -> bool:
+    """Return whether to do a task in another form, which gives the same bits.
+
+    Once that has taken a process as long as compiling, or another process has compiled the
+    function, the function itself is used.
+
+    Parameters
+    ----------
+    function
+        The kept function.
+    seconds, task
+        Returns how long the task takes in the other form, about, s, from what describes it.
+    """
+    if function in _ready:
+        return False
+    known = function in _waited
+    _waited[function] += seconds(*task)
+    if _waited[function] > PATIENCE or (not known and _is_compiled(function)):
+        _ready.add(function)
+        return False
+    return True
+
+
+def _is_compiled(function: Any) -> bool:
+    return bool(function.signatures) or _lock_of(function).exists()
+
+
+def _lock_of(compiled: Any) -> Path:
+    """Return the file that is made where a kept function is cached."""
+    function = compiled.py_func
+    return Path(compiled.stats.cache_path, f"{function.__module__}.{function.__qualname__}.lock")

@@ -14,9 +14,10 @@ import sys
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 
-from daesolve.algebra import compiling, operations, vectors
-from daesolve.algebra.compiling import OPTIONS, kept, long, version_of
+from daesolve.algebra import compiling, interpreter, operations, vectors
+from daesolve.algebra.compiling import OPTIONS, for_now, kept, long, version_of
 from daesolve.algebra.operations import ADD, ASSIGN, DIV, INV, MUL, NEG, SQ, SQRT, SUB, TWICE
 from daesolve.algebra.vectors import (
     add,
@@ -202,15 +203,36 @@ def carry_out(w, runs, codes, memory, stride):
 
 
 @kept
-def run_once(version, runs, codes, memory):
+def carry_out_once(version, runs, codes, memory):
     """Execute a program with the content of the registers, (registers, 1)."""
     carry_out(ONE, runs, codes, memory.ctypes.data, 1)
 
 
+def run_once(version, runs, codes, memory):
+    """Execute a program with the content of the registers, (registers, 1); also in kept code."""
+    if for_now(carry_out_once, interpreter.seconds, runs, 1):
+        interpreter.carry_out(runs, codes, memory)
+    else:
+        carry_out_once(version, runs, codes, memory)
+
+
+@overload(run_once, jit_options=OPTIONS)
+def _(version, runs, codes, memory):
+    return lambda version, runs, codes, memory: carry_out(ONE, runs, codes, memory.ctypes.data, 1)
+
+
 @kept
-def run_together(version, runs, codes, memory):
+def carry_out_together(version, runs, codes, memory):
     """Execute a program with the content of the registers, (registers, states)."""
     carry_out(SEVERAL, runs, codes, memory.ctypes.data, memory.shape[1])
+
+
+def run_together(version, runs, codes, memory):
+    """Execute a program with the content of the registers, (registers, states)."""
+    if for_now(carry_out_together, interpreter.seconds, runs, memory.shape[1]):
+        interpreter.carry_out(runs, codes, memory)
+    else:
+        carry_out_together(version, runs, codes, memory)
 
 
 @kept

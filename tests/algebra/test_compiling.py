@@ -28,6 +28,20 @@ def test_a_function_is_compiled_for_a_large_task_and_after_many_small_ones() -> 
     assert compiling.for_size(kept, 1) is kept
 
 
+def test_another_form_serves_until_it_has_taken_as_long_as_compiling() -> None:
+    def doubled(x: float) -> float:
+        return 2.0 * x
+
+    kept: Any = compiling.kept(doubled)
+    part = compiling.PATIENCE / 4.0
+    for _ in range(4):
+        assert compiling.for_now(kept, lambda: part)
+    assert not compiling.for_now(kept, lambda: part)
+    compiled: Any = compiling.kept(lambda x: 3.0 * x)
+    compiled(1.0)
+    assert not compiling.for_now(compiled, lambda: part)
+
+
 def test_an_installed_function_is_cached_outside_its_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
