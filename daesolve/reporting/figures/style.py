@@ -66,6 +66,7 @@ _SETTINGS: Any = {
     "axes.spines.top": False,
     "axes.titlelocation": "left",
     "axes.titlesize": 9,
+    "axes.titley": 1.0,  # to place a title by what is drawn takes longer than to draw it
     "axes.unicode_minus": True,
     "figure.constrained_layout.use": True,
     "figure.facecolor": SURFACE,
