@@ -26,6 +26,8 @@ HORIZONS = {
     "omni-rolling": 60.0,  # 1618 events in 1000 s would crowd a figure
 }
 """Horizons that replace those of the cases, s."""
+BRIEF = 0.2 if os.environ.get("DAESOLVE_GALLERY") == "brief" else 1.0
+"""The part of each horizon that is shown: checks of the site need no whole runs."""
 GROUPS = {
     "Rolling and sliding": [
         "rolling-wheel",
@@ -219,7 +221,11 @@ def copy_animations(app: Sphinx, error: Exception | None) -> None:
 
 def _write(name: str) -> None:
     """Write one page, with links to the pages that cover its problem and its paper in depth."""
-    page = write_page(ds.problem(name), GALLERY, until=HORIZONS.get(name))
+    problem = ds.problem(name)
+    case = problem.case().case
+    horizon = HORIZONS.get(name, case.until)
+    until = case.start_time + BRIEF * (horizon - case.start_time)
+    page = write_page(problem, GALLERY, until=until)
     lines = [
         f"{label}: {', '.join(links)}."
         for label, links in (

@@ -75,6 +75,14 @@ def parts_of(scratch: Path, readme: str, tests: Selection) -> list[Part]:
             f"{printed(readme, 'run')}\ntest -s runs/hoop/report.html",
             folder=main,
         ),
+        # Linters need a processor while tools are fetched and built.
+        Part(
+            "linters",
+            f"{use_dev}ruff format --check .\nruff check .\npyright\nlint-imports",
+            needs=("environment",),
+            decisive=True,
+            folder=release,
+        ),
         # Assimulo is built for the environment of the README, which nothing uses meanwhile; the
         # other one then gets the wheel.
         Part(
@@ -97,20 +105,7 @@ def parts_of(scratch: Path, readme: str, tests: Selection) -> list[Part]:
             f"{use_dev}sphinx-build -q -W --keep-going -b html docs {quote(str(site))}",
             needs=("environment of the tests",),
             folder=main,
-        ),
-        Part(
-            "linters",
-            f"{use_dev}ruff format --check .\nruff check .\npyright\nlint-imports",
-            needs=("environment of the tests",),
-            decisive=True,
-            folder=release,
-        ),
-        # A build rewrites the entry points beside the sources, by which tests find the problems.
-        Part(
-            "packages",
-            f"{use_dev}bash tools/release/build\nbash tools/release/check",
-            needs=("environment of the tests",),
-            folder=release,
+            environment={} if tests == Selection(None, None) else {"DAESOLVE_GALLERY": "brief"},
         ),
         # Both runs of pytest are in one checkout, so that numba compiles each kernel once. The
         # first claims one processor only, for the site leaves much of the other one.
@@ -121,6 +116,13 @@ def parts_of(scratch: Path, readme: str, tests: Selection) -> list[Part]:
             live=True,
             folder=main,
             environment=REQUIRED | ONE_THREAD,
+        ),
+        # A build rewrites the entry points beside the sources, by which tests find the problems.
+        Part(
+            "packages",
+            f"{use_dev}bash tools/release/build\nbash tools/release/check",
+            needs=("environment",),
+            folder=release,
         ),
         Part(
             "slow tests",
