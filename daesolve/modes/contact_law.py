@@ -41,7 +41,7 @@ from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_table import Role
 from daesolve.modes.jumps import joined, with_references
 from daesolve.modes.kept_constraints import answered
-from daesolve.modes.law import Jump, Setting, SwitchingLaw
+from daesolve.modes.law import ONE_LAW, Jump, Setting, SwitchingLaw
 from daesolve.modes.let_go import LettingGo
 from daesolve.posing.contacts import TOUCHING
 from daesolve.posing.symbols import symbol
@@ -487,7 +487,9 @@ def check_held_reactions(dynamics: Dynamics, rank: Rank, redundant: str) -> None
         held -= {dynamics.rows[row.row].name for row in rubbing}
     for group in rank.groups:
         if held.intersection(group):
+            slips = {row.name for row in dynamics.rows if row.hold is not None and row.degree == 1}
+            instead = ONE_LAW if slips.issuperset(group) else "leave out one of them"
             raise RedundantConstraintsError(
                 f"the goals {', '.join(map(repr, group))} depend on each other everywhere, so "
-                "their reactions do not show which of them opens; leave out one of them"
+                f"their reactions do not show which of them opens; {instead}"
             )

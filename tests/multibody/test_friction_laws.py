@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.errors import (
+    EndedEarlyWarning,
+    OutOfRangeError,
+    PosingError,
+    RedundantConstraintsError,
+)
 from daesolve.multibody.friction_laws import Coulomb, FrictionLaw, RegularisedCoulomb
 from tests.reference.rubbing import belt_period, regularised_block, stop_on_an_incline
 
@@ -423,3 +428,31 @@ def test_friction_of_a_slip_that_is_driven_turns_round_where_the_slip_does(name,
     slips = [event.time for event in run.events if event.name == "floor_slips"]
     assert slips == pytest.approx(turns, abs=1e-9)
     assert run.audit().holds
+
+
+@pytest.mark.parametrize("speed", [0.0, 2.0], ids=["at rest", "at its stop"])
+def test_two_laws_of_one_slip_are_refused_where_it_ends_and_one_takes_their_sum(speed):
+    """Nothing tells their shares at rest; together they stop 1 kg at 2 m/s under 3 N in 2/3 s."""
+    q = ds.coordinates(x="m")
+
+    def rubbed(*loads):
+        laws = [Coulomb(0.1).act(f"rub{k}", q.dot.x, ca.SX(load)) for k, load in enumerate(loads)]
+        return ds.MechanicalSystem(
+            q,
+            kinetic=q.dot.x**2 / 2,
+            force={"x": sum((law.force for law in laws), ca.SX(0))},
+            goals=[goal for law in laws for goal in law.goals],
+            discrete=[law.discrete for law in laws],
+            events=[event for law in laws for event in law.events],
+        )
+
+    start = {"x_dot": speed}
+    if speed:
+        with pytest.warns(EndedEarlyWarning, match="the sum of theirs"):
+            run = ds.solve(rubbed(10.0, 20.0), 1.0, start)
+        assert run.end_time == pytest.approx(2.0 / 3.0, abs=1e-12)
+    else:
+        with pytest.raises(RedundantConstraintsError, match="the sum of theirs"):
+            ds.solve(rubbed(10.0, 20.0), 1.0, start)
+    run = ds.solve(rubbed(30.0), 1.0, start, at=[1.0])
+    assert run["x"][0] == pytest.approx(speed**2 / 6.0, abs=1e-12)
