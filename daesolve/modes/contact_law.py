@@ -41,7 +41,7 @@ from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_table import Role
 from daesolve.modes.jumps import joined, with_references
 from daesolve.modes.kept_constraints import answered
-from daesolve.modes.law import ONE_LAW, Jump, Setting, SwitchingLaw
+from daesolve.modes.law import Jump, Setting, SwitchingLaw
 from daesolve.modes.let_go import LettingGo
 from daesolve.posing.contacts import TOUCHING
 from daesolve.posing.symbols import symbol
@@ -488,7 +488,8 @@ def check_held_reactions(dynamics: Dynamics, rank: Rank, redundant: str) -> None
     for group in rank.groups:
         if held.intersection(group):
             slips = {row.name for row in dynamics.rows if row.hold is not None and row.degree == 1}
-            instead = ONE_LAW if slips.issuperset(group) else "leave out one of them"
+            one = "let one law of friction bear the load of both"
+            instead = one if slips.issuperset(group) else "leave out one of them"
             raise RedundantConstraintsError(
                 f"the goals {', '.join(map(repr, group))} depend on each other everywhere, so "
                 f"their reactions do not show which of them opens; {instead}"

@@ -37,6 +37,8 @@ then on."""
 
 REMEMBERED = 5
 """How many times of answers of a guard are kept: enough to show where they accumulate."""
+SPACINGS = 16.0
+"""To how many spacings of numbers the time at which a guard passes is known."""
 ROUNDING = 16.0 * float(np.finfo(float).eps)
 """The rounding of a guard, as a fraction of its terms."""
 
@@ -361,11 +363,10 @@ class GuardBook:
             To what part of the largest value met guards are known.
         """
         seen, ways = self._seen(*place), self.traits.ways
-        near: list[int] = seen.near
-        if accuracy > TOGETHER:
-            near = (ways * seen.values >= -accuracy * self._reach).nonzero()[0].tolist()
-        near = [k for k in near if ways[k] * seen.values[k] >= -accuracy * self._reach[k]]
-        return [k for k in near if self.armed[k] and ways[k] * seen.rates[k] > 0.0]
+        # A steep guard is away from zero at the number of time that is nearest to its zero.
+        unresolved = SPACINGS * math.ulp(float(place[0])) * np.abs(seen.rates)
+        near = ways * seen.values >= -np.maximum(accuracy * self._reach, unresolved)
+        return np.flatnonzero(near & self.armed & (ways * seen.rates > 0.0)).tolist()
 
     def _at_border(self, guards: Sequence[int], seen: Measured) -> list[int]:
         """Return those of some guards that stay at zero where that is past it."""

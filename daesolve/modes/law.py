@@ -24,9 +24,6 @@ from daesolve.modes.guard_table import GuardTable, Role
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.trajectory.results import Impact, StepBlock
 
-ONE_LAW = "pose one law of friction whose load is the sum of theirs"
-"""What to do with two laws of one slip, which rests under the sum of what each bears."""
-
 
 @dataclass(frozen=True, eq=False)
 class Beginning:

@@ -18,10 +18,7 @@ from daesolve.modes.chart_law import enter, visible_state
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_table import Role
 from daesolve.modes.jumps import JumpFunction, joined
-from daesolve.modes.law import ONE_LAW, Beginning, Jump, Setting, SwitchingLaw
-
-SAME = 1e-12
-"""How far the direction cosine of two slips that are the same may be from one."""
+from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 
 
 class ResetLaw(SwitchingLaw):
@@ -140,17 +137,11 @@ class ResetLaw(SwitchingLaw):
         after, values = enter(problem, time, after, values)
         if not math.isfinite(sum(self._rate(time, after, values)[0].tolist())):
             listed = ", ".join(repr(problem.events[index].name) for index in groups)
-            rows = _held_twice(self.dynamics, time, after[:count], values[:own])
-            why = (
-                f"{' and '.join(map(repr, rows))} then hold one slip, and nothing tells their "
-                f"shares: {ONE_LAW}"
-                if rows
-                else "its changes make a constraint or a mass vanish, or a force is not finite "
-                "there; where it releases a constraint, set rank_loss = 'pass'"
-            )
             raise ResetError(
                 f"the reset of {listed} at t = {time:.10g} s leaves a state from which no "
-                f"motion can continue: {why}"
+                "motion can continue: its changes make a constraint or a mass vanish, or a "
+                "force is not finite there; where it releases a constraint, set rank_loss = "
+                "'pass'"
             )
         return Jump({**groups, **releases}, after, values, impact, rests)
 
@@ -162,16 +153,3 @@ def _moves_its_guard(dynamics: Dynamics, event: int) -> bool:
     changed = [dynamics.x[index] for index in reset.states]
     changed += [dynamics.p[names.index(name)] for name in reset.values]
     return bool(ca.depends_on(dynamics.events[event].guards, ca.vertcat(ca.SX(0, 1), *changed)))
-
-
-def _held_twice(dynamics: Dynamics, time: float, x: np.ndarray, p: np.ndarray) -> list[str]:
-    """Return the goals that are held now, are released at times, and are the same slip."""
-    rows = [row for row in dynamics.rows if row.hold is not None and row.degree == 1]
-    directions = ca.vertcat(ca.SX(0, dynamics.velocity_count), *[row.jacobian for row in rows])
-    found = ca.Function("directions", [dynamics.t, dynamics.x, dynamics.p], [directions])
-    table = np.array(found(time, x, p), dtype=float).reshape(len(rows), -1)
-    lengths = np.linalg.norm(table, axis=1, keepdims=True)
-    units = np.divide(table, lengths, out=np.zeros_like(table), where=lengths > 0.0)
-    alike = np.abs(units @ units.T) > 1.0 - SAME
-    np.fill_diagonal(alike, False)
-    return [row.name for row, twice in zip(rows, alike.any(axis=1), strict=True) if twice]

@@ -23,7 +23,7 @@ import casadi as ca
 from daesolve.errors import OutOfRangeError, PosingError, is_number
 from daesolve.multibody.loads import check_size
 from daesolve.posing.events import FALLING, RISING, Event, Reset
-from daesolve.posing.goals import Expression, Goal, Nonholonomic, as_scalar, is_word
+from daesolve.posing.goals import Expression, Goal, Sticking, as_scalar, is_word
 from daesolve.posing.symbols import Interval, Parameters, time
 
 SET_OUT = 10.0
@@ -242,8 +242,9 @@ class Coulomb:
 
     Notes
     -----
-    Sticking contacts that depend on each other (two feet of one rigid block) have no unique
-    reactions: the run ends where they stick together, or does not start.
+    Laws that hold one slip (two feet of a rigid block) act as one under the sum of their limits,
+    and share its reaction in proportion to these. Sticking contacts that depend on each other in
+    another way have no unique reactions: the run ends where they stick together, or does not start.
     """
 
     coefficient: Expression
@@ -275,13 +276,13 @@ class Coulomb:
         """Return the friction of one contact; see `FrictionLaw`."""
         slip, normal = _checked(contact, slip, normal)
         held_by = f"sticks_{contact}"
-        goals = tuple(
-            Nonholonomic(f"{contact}_stick_{k}", part, held_by=held_by, unit=unit)
-            for k, part in enumerate(ca.vertsplit(slip), 1)
-        )
         bears = normal if size is None else as_scalar(f"the normal reaction of {contact!r}", size)
         least = ca.SX((1 + DRIVEN) * self.coefficient)
         limit = (least if self.static is None else ca.fmax(self.static, least)) * bears
+        goals = tuple(
+            Sticking(f"{contact}_stick_{k}", part, held_by=held_by, unit=unit, bears=limit)
+            for k, part in enumerate(ca.vertsplit(slip), 1)
+        )
         along = self._on_a_line if len(goals) == 1 else self._in_a_plane
         return along(contact, goals, (slip, self.coefficient * normal, limit), ca.SX(touching))
 

@@ -256,6 +256,16 @@ class Nonholonomic(Goal):
 
 
 @dataclass(frozen=True, eq=False)
+class Sticking(Nonholonomic):
+    """A slip that dry friction holds until its reaction reaches a limit.
+
+    It takes the parameters of `Goal`, and `bears`: the limit, in the unit of the reaction.
+    """
+
+    bears: Expression = 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class Implicit:
     """An equation that defines a massless unknown, which the library tracks.
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -344,6 +344,16 @@ def with_units(
         expressions[name] = as_scalar(f"{what} {name!r}", expression)
         units[name] = unit
     return expressions, units
+
+
+def outputs_changed(
+    change: Callable[[Expression], ca.SX], outputs: Mapping[str, Output]
+) -> dict[str, Output]:
+    """Return outputs with their expressions changed and their units kept."""
+    return {
+        name: (change(entry[0]), entry[1]) if isinstance(entry, tuple) else change(entry)
+        for name, entry in outputs.items()
+    }
 
 
 def with_inputs(system: Piecewise) -> tuple[dict[str, ca.SX], dict[str, str]]:

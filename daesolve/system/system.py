@@ -47,9 +47,11 @@ from daesolve.system.posed import (
     PosedControl,
     PosedMechanics,
     is_empty,
+    outputs_changed,
     with_switches,
 )
 from daesolve.system.rows import check_resets
+from daesolve.system.shared_slips import with_shared_slips
 from daesolve.system.unilateral import (
     check_held,
     contacts_of,
@@ -277,10 +279,10 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
 
     @cached_property
     def posed(self) -> MechanicalSystem:
-        """The system with the parts that its supports and piecewise expressions add."""
-        if self.guides is not None:
-            return _guided(self, self.guides)
-        return _switched(self)
+        """The system with what its supports, shared slips and piecewise expressions add."""
+        if (shared := with_shared_slips(self)) is not self:
+            return shared.posed
+        return _switched(self) if self.guides is None else _guided(self, self.guides)
 
     @cached_property
     def dynamics(self) -> Dynamics:
@@ -320,9 +322,9 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
                 if goal.name not in dropped
             ),
             events=tuple(_without(event, dropped, freed, self) for event in self.events),
-            outputs=_changed(freed, self.outputs),
-            recovered=_changed(freed, self.recovered),
-            meters=_changed(freed, self.meters),
+            outputs=outputs_changed(freed, self.outputs),
+            recovered=outputs_changed(freed, self.recovered),
+            meters=outputs_changed(freed, self.meters),
             after={
                 name: [other for other in before if other not in dropped]
                 for name, before in self.after.items()
@@ -421,16 +423,6 @@ def _in_short(system: System, names: tuple[str, ...]) -> str:
     """Return a short form that distinguishes systems in a terminal."""
     goals = tuple(goal.name for goal in system.goals)
     return f"{type(system).__name__}({reprlib.repr(names)}, goals={reprlib.repr(goals)})"
-
-
-def _changed(
-    change: Callable[[Expression], ca.SX], outputs: Mapping[str, Output]
-) -> dict[str, Output]:
-    """Return outputs with their expressions changed and their units kept."""
-    return {
-        name: (change(entry[0]), entry[1]) if isinstance(entry, tuple) else change(entry)
-        for name, entry in outputs.items()
-    }
 
 
 def _without(
