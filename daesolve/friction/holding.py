@@ -41,11 +41,35 @@ UNKNOWN = 1.0 / 64.0
 ACCURACY = 1e-13
 """Relative and absolute error of a step of the motion imposed by a guide."""
 TIME = 4e-16
-"""The relative accuracy of the time of a release."""
-ROOT = 1e-15
-"""The relative accuracy of the time at which another guard passes."""
+"""The relative accuracy of the time of a release, or at which another guard passes."""
+TOGETHER = 1e-12
+"""Guards that pass within this fraction of the longest step pass together."""
 
 Guards = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """The guards of others, which may pass while a body is held.
+
+    Parameters
+    ----------
+    guards
+        (t, x, p) -> their values, (k,).
+    directions
+        (k,) in which they count: 1 rising, -1 falling, 0 either.
+    zero
+        (k,) what counts as zero where the hold begins: such a guard has passed before.
+    """
+
+    guards: Guards
+    directions: np.ndarray
+    zero: np.ndarray
+
+    def passed(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return the numbers of the guards that pass zero between two values, (k,) each."""
+        through = (before * after < 0.0) | ((after == 0.0) & (before != 0.0))
+        return np.flatnonzero(through & (self.directions * before <= 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +128,12 @@ class Holding:
     ----------
     sliding
         Chooses the loaded supports.
-    rate, guards
+    rate, watched
         (t, x, p) -> x' of the motion, and the guards that may pass while the body is held.
     """
 
-    def __init__(self, sliding: Sliding, rate: Guards, guards: Guards) -> None:
-        self.sliding, self.rate, self.guards = sliding, rate, guards
+    def __init__(self, sliding: Sliding, rate: Guards, watched: Watched) -> None:
+        self.sliding, self.rate, self.watched = sliding, rate, watched
         self.dynamics = sliding.dynamics
         self.split = self.dynamics.position_count
         self.count = len(self.dynamics.labels.states)
@@ -186,7 +210,7 @@ class Holding:
             return self._placed(moment, state, p)
 
         def guards(moment: float, part: np.ndarray) -> np.ndarray:
-            return self.guards(moment, whole(moment, part), p)
+            return self.watched.guards(moment, whole(moment, part), p)
 
         step = (until - time) / STEPS
         solver = scipy.integrate.DOP853(
@@ -195,6 +219,7 @@ class Holding:
         pieces: list[Any] = []
         ends = [time]
         before = guards(time, x[free])
+        before[np.abs(before) <= self.watched.zero] = 0.0
 
         def path(moment: float) -> np.ndarray:
             if not pieces:
@@ -207,13 +232,14 @@ class Holding:
             pieces.append(solver.dense_output())
             ends.append(float(solver.t))
             after = guards(solver.t, solver.y)
-            passed = np.flatnonzero((before * after < 0.0) | ((after == 0.0) & (before != 0.0)))
-            if len(passed):
-                moments = [self._zero(path, ends[-2], ends[-1], p, int(k)) for k in passed]
-                first = min(moments)
-                near = 1e-12 * max(abs(first), step)
-                fires = [int(k) for k, t in zip(passed, moments, strict=True) if t - first <= near]
-                return path, first, tuple(fires)
+            passed = self.watched.passed(before, after).tolist()
+            if passed:
+                moments = {k: self._passage(path, ends[-2], ends[-1], p, k) for k in passed}
+                first = min(moments.values())
+                near = TOGETHER * step + 4.0 * np.spacing(abs(first))
+                fires = {k: t for k, t in moments.items() if t - first <= near}
+                # All of them have passed there, and pass no more.
+                return path, max(fires.values()), tuple(fires)
             before = np.where(after == 0.0, before, after)
         return path, until, ()
 
@@ -234,17 +260,16 @@ class Holding:
         found[first + meters.index(FRICTION_WORK)] = power
         return found
 
-    def _zero(
+    def _passage(
         self, path: Callable[[float], np.ndarray], a: float, b: float, p: np.ndarray, guard: int
     ) -> float:
-        """Return when a guard passes zero between two times."""
+        """Return the first time between two at which a guard has passed zero."""
 
         def value(moment: float) -> float:
-            return float(self.guards(moment, path(moment), p)[guard])
+            return float(self.watched.guards(moment, path(moment), p)[guard])
 
-        if value(b) == 0.0:
-            return b
-        return float(scipy.optimize.brentq(value, a, b, xtol=TIME * max(abs(b), b - a), rtol=ROOT))
+        way = np.sign(value(b))
+        return b if way == 0.0 else self._let_go(lambda moment: way * value(moment), a, b)
 
     # -- the release ------------------------------------------------------------------------------
 

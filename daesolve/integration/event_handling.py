@@ -402,11 +402,12 @@ def _held(
         if not hits:
             return end, [], endings.followed(stretch.ending, stretch.message)
         here, at_start = end, False
-        if any(transitions.switches[hit.index] for hit in hits):
-            return end, hits, None
-        verdict = _recorded(run, transitions, end, hits)
-        if verdict is not None:
-            return end, [], verdict
+        guarded = run.prepared.problem.guarded
+        switched = any(transitions.switches[hit.index] for hit in hits)
+        due = [hit for hit in hits if switched and guarded[hit.index].then.interrupts]
+        verdict = _recorded(run, transitions, end, [hit for hit in hits if hit not in due])
+        if due or verdict is not None:
+            return end, due, verdict
 
 
 def _recorded(

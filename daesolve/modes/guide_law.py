@@ -13,7 +13,7 @@ from daesolve.algebra.evaluation import Evaluator
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import VariantError
 from daesolve.friction.coming_to_rest import Rest, RestStatus, come_to_rest
-from daesolve.friction.holding import Holding
+from daesolve.friction.holding import Holding, Watched
 from daesolve.friction.initial_contact import first_speed, initial_contact
 from daesolve.friction.scaled_time import Rate, SlidingMotion
 from daesolve.friction.sliding import Sliding, refuse_open
@@ -180,6 +180,7 @@ class GuideLaw(ResetLaw):
         p: np.ndarray,
         until: float,
         samples_up_to: Callable[[float], np.ndarray],
+        book: GuardBook,
     ) -> Stretch | None:
         """Follow a body held by friction until a load, or its guides, set it free."""
         if not self._is_held_for_a_time(p):
@@ -188,10 +189,14 @@ class GuideLaw(ResetLaw):
         rate, guards = (
             Evaluator(f) for f in (self.setting.problem.rhs, self.setting.problem.guards)
         )
-        holding = Holding(
-            self.sliding,
-            lambda moment, state, values: rate(moment, state, values)[0],
+        rates = np.abs(book.at(time, x, p)[1])
+        watched = Watched(
             lambda moment, state, values: guards(moment, state, values)[0][guarded],
+            book.traits.directions[guarded],
+            (book.tolerances + 4.0 * np.spacing(abs(time)) * rates)[guarded],
+        )
+        holding = Holding(
+            self.sliding, lambda moment, state, values: rate(moment, state, values)[0], watched
         )
         try:
             held = holding.follow(time, x, p, until, samples_up_to(until))

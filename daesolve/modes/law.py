@@ -313,6 +313,7 @@ class SwitchingLaw(ABC):
         p: np.ndarray,
         until: float,
         samples_up_to: Callable[[float], np.ndarray],
+        book: GuardBook,
     ) -> Stretch | None:
         """Follow a resting body until it is set free; None if it rests for ever.
 
@@ -320,6 +321,8 @@ class SwitchingLaw(ABC):
         ----------
         time, x, p, until, samples_up_to
             As in `finish`.
+        book
+            The history of the guards.
         """
         return None
 

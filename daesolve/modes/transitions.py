@@ -295,7 +295,7 @@ class Transitions:
         samples_up_to: Callable[[float], np.ndarray],
     ) -> Stretch | None:
         """Let a law follow a body that rests, as `SwitchingLaw.hold`; None if it stays."""
-        found = (law.hold(time, x, p, until, samples_up_to) for law in self.laws)
+        found = (law.hold(time, x, p, until, samples_up_to, self.book) for law in self.laws)
         return next((stretch for stretch in found if stretch is not None), None)
 
     def still_held(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:

@@ -231,3 +231,42 @@ def test_a_law_of_friction_acts_beside_a_guide(along):
     normal = (load - 0.5 * braked) / (1.0 + 0.5 * 0.2)
     assert run.reactions["pair"] == pytest.approx(normal, rel=1e-12)
     assert run["x_dot"][-1] == pytest.approx(1.0 - 0.1 * (braked + 0.2 * normal), rel=1e-12)
+
+
+# -- while friction holds a body -------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("begin", [0.0, -8.0, 1e6])
+def test_a_clock_counts_once_and_in_its_direction_at_each_passage_while_a_body_is_held(begin):
+    """It slides for 0.5 / (0.4 g) = 0.13 s; sin(10 t) passes zero at multiples of pi / 10."""
+    q, count = ds.coordinates(x="m", y="m"), ds.discrete(up=0.0, down=0.0, either=0.0, push=0.1)
+    clock = ca.sin(10.0 * (ds.time - begin))
+    directions = {"up": ds.RISING, "down": ds.FALLING, "either": ds.EITHER}
+    counters = [
+        ds.Event(name, clock, way, ds.Reset({name: count[name] + 1.0}))
+        for name, way in directions.items()
+    ]
+    turned = ds.Event("turned", ds.time - begin - 0.7, ds.EITHER, ds.Reset({"push": -count.push}))
+    supports = [
+        ds.friction.Support(point=(q.x, q.y), normal=(0.0, side), friction=0.4)
+        for side in (-1.0, 1.0)
+    ]
+    block = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        force={"x": count.push, "y": -GRAVITY},
+        goals=[ds.Holonomic("floor", q.y, ideal=False, scale=1.0)],
+        pairs=[ds.friction.VariantPair("floor_force", supports)],
+        discrete=count,
+        events=[*counters, turned, ds.Event("mark", clock, ds.RISING)],
+    )
+    run = ds.solve(block, begin + 1.61, {"x_dot": 0.5}, start_time=begin)
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    turns = [k * math.pi / 10.0 for k in range(1, 6)]
+    wanted = {"up": turns[1::2], "mark": turns[1::2], "down": turns[::2], "either": turns}
+    for name, moments in wanted.items():
+        # At the start the clock sets out upwards.
+        times = [e.time - begin for e in run.events if e.name == name and e.time > begin]
+        assert times == pytest.approx(moments, rel=1e-14, abs=4.0 * math.ulp(begin)), name
+    assert not run.audit().contradictions
