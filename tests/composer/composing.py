@@ -123,6 +123,8 @@ def compose(seed: int, index: int) -> Composition:
     if way == "lanes":
         options["solver"] = "None"
         way = "solve" if resetting else way
+    if way == "stepped" and length < 0.0:
+        way = "solve"  # a simulator goes forwards
     options = {name: text for name, text in options.items() if text != "None"}
     return Composition(tuple(draw.parts), draw.begin, length, options, way, other)
 

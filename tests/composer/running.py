@@ -34,6 +34,7 @@ EXPECTED = re.compile(
             "NoFreedomError|NoInfluenceError|DegenerateStartError|NoMotion|AmbiguousMotion",
             # what the documentation says is not supported
             "cannot release constraints|batches do not support|batches need|are decided together",
+            "does not support pairs",
             "resets cannot be undone|it only takes|needs ideal|the FMU|an FMU|to_fmu",
             # motions that cannot go on as they were posed
             "times at one instant|has no value here|would add energy|leaves the goal",
