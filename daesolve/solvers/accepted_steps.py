@@ -29,6 +29,9 @@ class Steps:
         interpolant.
     advance
         (number of a step, time in it) -> state of the method's own accuracy.
+    noise
+        By which part of their size states within a step may be off each by itself, so that they
+        follow no smooth function.
     """
 
     times: np.ndarray
@@ -36,6 +39,7 @@ class Steps:
     inner: np.ndarray
     dense: Callable[[np.ndarray], np.ndarray]
     advance: Callable[[int, float], np.ndarray]
+    noise: float = 0.0
 
     @property
     def inner_times(self) -> np.ndarray:

@@ -60,6 +60,8 @@ class IntegrationError(StepError):
 
 LATE = 1e-9
 """The rounding of time counts if it exceeds this fraction of a span."""
+NOISE = 100.0
+"""By how many tolerances of a step two states within it may differ that are integrated apart."""
 EVEN = 1e-9
 """Looks into a step are even but for rounding."""
 Parts = int | np.ndarray
@@ -266,7 +268,8 @@ class _OnGrid(Block):
     def hits(self) -> list[EventHit]:
         rates = evaluate_block(self.problem.rhs, self.times, self.states, self.start.p)[0]
         inner = inner_states(self.times, self.states, rates)
-        steps = Steps(self.times, self.states, inner, self._dense, self._advance)
+        noise = 0.0 if self._checks is None else NOISE * self._checks.relative
+        steps = Steps(self.times, self.states, inner, self._dense, self._advance, noise)
         return found_hits(self.problem, self.start.p, steps)
 
     def _from(self, step: int, until: float, parts: Parts) -> np.ndarray:

@@ -221,7 +221,7 @@ def _may_hold_a_zero(
     values[:, judged.still[near]] = NOWHERE
     with np.errstate(all="ignore"):
         changes = values[:-1] * values[1:] <= 0.0
-    rounding = _noise(problem, values)
+    rounding = _noise(problem, steps, values)
     sure, possible = (changes, appears(values)), (dips(values), *unresolved(values, rounding))
     one, other = (
         np.any([np.any(table, axis=(0, 2)) for table in found], axis=0)
@@ -262,7 +262,7 @@ def _looked_into(
         states = np.vstack([steps.states[step], inner, steps.states[step + 1]])
         values = np.vstack([ends[step], values, ends[step + 1]])
         values[:, still] = NOWHERE
-        limits = _noise(problem, values) + rounding
+        limits = _noise(problem, steps, values) + rounding
         rough = any(np.any(table) for table in unresolved(values, limits))
         if parts >= MOST_LOOKS or not rough:
             break
@@ -278,12 +278,16 @@ def _looked_into(
     return _with_hidden(problem, p, steps, step, (looks, states, values), (still, limits))
 
 
-def _noise(problem: OdeProblem, values: np.ndarray) -> np.ndarray | float:
-    """Return what in guards, looks by rows, is rounding of loads that are shared; see `Saddle`."""
-    if not problem.plan.proximal:
+def _noise(problem: OdeProblem, steps: Steps, values: np.ndarray) -> np.ndarray | float:
+    """Return what in guards, looks by rows, is no smooth function of time.
+
+    That is the noise of steps, and the rounding of loads that are shared; see `Saddle`.
+    """
+    part = max(steps.noise, SHARED_ROUNDING if problem.plan.proximal else 0.0)
+    if not part:
         return 0.0
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0)
-    return np.max(sizes, axis=0, initial=0.0) * SHARED_ROUNDING
+    return np.max(sizes, axis=0, initial=0.0) * part
 
 
 def _up_to_gone(

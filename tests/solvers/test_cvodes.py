@@ -130,3 +130,38 @@ def test_many_even_looks_into_a_step_cost_one_integration(monkeypatch):
     reference = ds.solve(system, 5.0, {"y": 1.0}, at=[5.0])
     assert run["y"] == pytest.approx(reference["y"], abs=1e-7)
     assert len(counts) < 5000
+
+
+def test_noise_of_a_guard_that_is_far_from_zero_is_not_looked_into(monkeypatch):
+    """A string jerks taut at a speed of 5/3 m/s, and holds a ball on its circle.
+
+    What is left is 1 m/s along it, so that the pull is 1 N all the time; a spring of 25 N/m moves
+    another ball, whose passages are searched for meanwhile.
+    """
+    counts: list[int] = []
+    run_engine = casadi_grid.run
+
+    def counted(*args):
+        counts.append(1)
+        return run_engine(*args)
+
+    monkeypatch.setattr("daesolve.solvers.cvodes.run", counted)
+    q = ds.coordinates(x="m", y="m", z="m")
+    string = ds.Contact("string", 1.0 - ca.sqrt(q.x**2 + q.y**2), restitution=0.0, closed=False)
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.z**2) / 2,
+        potential=12.5 * q.z**2,
+        goals=[string],
+        events=[ds.Event("passes", q.z, ds.EITHER)],
+    )
+    start = {"x": 0.0, "y": 0.6, "x_dot": 5.0 / 3.0, "y_dot": 0.0, "z": 1.0}
+    run = ds.solve(system, 2.0, start, solver=ds.Cvodes())
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    # Taut at (0.8, 0.6) after 0.48 s; along the circle only 0.6 of the speed is left.
+    angle = np.arctan2(0.8, 0.6) + (2.0 - 0.48)
+    ends = [run.end_state[name] for name in ("x", "y")]
+    assert ends == pytest.approx([np.sin(angle), np.cos(angle)], abs=1e-7)
+    passes = [event.time for event in run.events if event.name == "passes"]
+    assert passes == pytest.approx([k * np.pi / 10.0 for k in (1, 3, 5)], abs=1e-7)
+    assert len(counts) < 5000
