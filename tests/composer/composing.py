@@ -92,7 +92,9 @@ class Composition:
     @property
     def must_run(self) -> bool:
         """Whether it has a motion to its end, or to a stop; backwards, modes may forbid it."""
-        return self.length > 0.0 and all(MUST_RUN.fullmatch(part.kind) for part in self.parts)
+        # Lanes take no resets, which forces that jump need.
+        runs = self.length > 0.0 and self.way != "lanes"
+        return runs and all(MUST_RUN.fullmatch(part.kind) for part in self.parts)
 
     def without(self, place: int) -> Composition:
         """Leave a part out, and with it all parts that use what it defines."""
