@@ -12,16 +12,14 @@ from functools import partial
 
 import numpy as np
 
-from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.built_once import built_once
+from daesolve.algebra.translation import function_of
 from daesolve.formulations import OdeProblem
 from daesolve.integration.effort import Counted
-from daesolve.integration.event_handling import AT_ONCE
-from daesolve.integration.run_state import AGREED_STEPS, RunState, unobserved
+from daesolve.integration.run_state import RunState, unobserved
 from daesolve.modes.transitions import Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status
-from daesolve.solvers.accepted_steps import inner_states, inner_times
 from daesolve.solvers.guards import POLE
 from daesolve.solvers.segment import first_stop
 from daesolve.trajectory.results import StepBlock
@@ -46,7 +44,12 @@ def solve_through(
 
 
 def solve_within_budget(
-    run: RunState, start: State, until: float, at: np.ndarray, observe: Observer
+    run: RunState,
+    start: State,
+    until: float,
+    at: np.ndarray,
+    observe: Observer,
+    problem: OdeProblem | None = None,
 ) -> SegmentEnd:
     """Integrate, and end with a block of steps where the run reaches its limit of cost."""
     run.effort.begin(start.time)
@@ -55,7 +58,9 @@ def solve_within_budget(
         watch.begin(start.time)
         believed = partial(watch.believed, p=start.p)
     counted = Counted(run.effort, run.monitor, observe, spent, believed, run.motion)
-    return run.solve(start, until, at, counted)
+    prepared = run.prepared
+    problem = prepared.problem if problem is None else problem
+    return prepared.scaling.segment(prepared.solver, problem, start, until, at, counted)
 
 
 def solve_past_errors(
@@ -65,7 +70,6 @@ def solve_past_errors(
     until: float,
     at: np.ndarray,
     observe: Observer,
-    blocks: Sequence[StepBlock] = (),
 ) -> tuple[SegmentEnd, np.ndarray]:
     """Integrate, and go on where a guard has only touched zero, or is kept there.
 
@@ -75,8 +79,6 @@ def solve_past_errors(
         The run, and what switches its modes, if anything does.
     start, until, at, observe
         As of `Solver.segment`.
-    blocks
-        The steps that were taken, where modes switch.
 
     Returns
     -------
@@ -89,21 +91,20 @@ def solve_past_errors(
     kept, posed = np.zeros(len(problem.guarded), dtype=bool), _posed_guards(run.prepared)
     if transitions is not None:
         posed = posed & transitions.book.traits.posed
-    end, here = solve_within_budget(run, start, until, at, observe), start
+        kept = transitions.book.held(start.time, start.x, start.p)
+    unbound, here = _without_guards(problem, tuple(np.flatnonzero(kept).tolist())), start
+    end = solve_within_budget(run, start, until, at, observe, unbound)
     while True:
-        if transitions is not None:
-            kept = _kept_at_zero(run, transitions, start, blocks)
         hits = tuple(
             hit
             for hit in end.hits
-            if not kept[hit.index]
-            and not (posed[hit.index] and run.flat_zeros.touches(hit, start.time, start.p))
+            if not (posed[hit.index] and run.flat_zeros.touches(hit, start.time, start.p))
         )
         over = end.status is not Status.STOPPED or first_stop(problem, hits) is not None
         if over or len(hits) == len(end.hits) or end.time == here.time:
             return replace(end, hits=hits), kept
         here = State(end.time, end.state, start.p, start.motion)
-        rest = solve_within_budget(run, here, until, at[len(end.samples) :], observe)
+        rest = solve_within_budget(run, here, until, at[len(end.samples) :], observe, unbound)
         end = replace(end, hits=hits).followed_by(rest)
 
 
@@ -136,7 +137,7 @@ def up_to_guards(
     blocks
         Takes the steps.
     """
-    end, kept = solve_past_errors(run, transitions, start, until, at, blocks.append, blocks)
+    end, kept = solve_past_errors(run, transitions, start, until, at, blocks.append)
     late = transitions.late(end.time, end.state, start.p)
     if late:
         known = {*transitions.late(start.time, start.x, start.p), *(hit.index for hit in end.hits)}
@@ -161,28 +162,6 @@ def up_to_guards(
         return end
     hit = EventHit(guard, end.time, end.state)
     return replace(end, status=Status.STOPPED, hits=(*end.hits, hit))
-
-
-def _kept_at_zero(
-    run: RunState, transitions: Transitions, start: State, blocks: Sequence[StepBlock]
-) -> np.ndarray:
-    """Return which guards rest at zero at the start of a stretch, and have not left it since.
-
-    Friction that sticks keeps a slip at zero. What passes there is the error of the solver.
-    """
-    problem, p = run.prepared.problem, start.p
-    kept = transitions.book.rests(start.time, start.x, p) & transitions.book.traits.posed
-    accuracy = min(AGREED_STEPS * run.prepared.solver.step_tolerance, AT_ONCE)
-    last, state = np.array([start.time]), start.x[None, :]
-    for block in blocks if kept.any() else ():
-        times, states = np.append(last, block.times), np.vstack([state, block.states])
-        rates = evaluate_block(problem.rhs, times, states, p)[0]
-        times = np.append(times, inner_times(times))
-        states = np.vstack([states, inner_states(times[: len(rates)], states, rates)])
-        values = evaluate_block(problem.guards, times, states, p)[0]
-        kept &= transitions.book.within(values, accuracy).all(axis=0)
-        last, state = block.times[-1:], block.states[-1:]
-    return kept
 
 
 def first_zero(
@@ -249,6 +228,19 @@ def _states(run: RunState, start: State, until: float, times: np.ndarray) -> np.
         # Guards that hold a motion to its mode may be what lets its equations be solved.
         end = solve_through(run, start, until, times, unobserved)
     return end.samples
+
+
+@built_once
+def _without_guards(problem: OdeProblem, guards: tuple[int, ...]) -> OdeProblem:
+    """Return the problem whose guards pass nowhere if they are among some."""
+    if not guards:
+        return problem
+    t, x, p = (problem.guards.sx_in(k) for k in range(3))
+    watched = problem.guards(t, x, p)
+    watched[list(guards)] = 1.0
+    return replace(
+        problem, guards=function_of("guards", [t, x, p], [watched], (["t", "x", "p"], ["g"]))
+    )
 
 
 @built_once

@@ -16,6 +16,7 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.equations.borders import Borders
+from daesolve.modes.bound_guards import BoundGuards
 from daesolve.modes.carried_guards import CarriedGuards
 from daesolve.modes.guard_table import GuardTable, GuardTraits, Later, Measured, Place, Terms
 from daesolve.solvers.guard_terms import GuardTerms
@@ -60,6 +61,8 @@ class GuardBook:
     later
         (t, x, p, which guards, what counts as zero) -> the rates a moment later of those whose rate
         is zero at first.
+    bound
+        Which guards constraints keep at zero; none if it is None.
 
     Attributes
     ----------
@@ -84,12 +87,12 @@ class GuardBook:
         terms: Terms | None = None,
         borders: Borders | None = None,
         later: Later | None = None,
+        bound: BoundGuards | None = None,
     ) -> None:
         self.table, self.traits, self._evaluator = table, traits, evaluator
-        self._borders = borders
-        self._later = later
-        self._terms = terms
+        self._borders, self._terms, self._later, self._bound = borders, terms, later, bound
         count = len(table.guarded)
+        self._held = np.zeros(count, dtype=bool)
         self._rounding, self._fastest = np.zeros(count), np.zeros(count)
         self._largest = np.zeros(len(table.events))
         self._reached, self._entered = np.zeros(count), math.nan
@@ -100,7 +103,6 @@ class GuardBook:
         self.carried = CarriedGuards(table, traits)
         self._reach = np.zeros(count)
         self._begun_past: list[int] = []
-        self._any_either, self._any_recorded = np.any(traits.either), np.any(traits.recorded)
         none = np.empty(0)
         self._measured = Measured(math.nan, b"", none, none, none, none, [])
 
@@ -213,6 +215,8 @@ class GuardBook:
         if time == known.time and p is known.p and state == known.state:
             return known
         values, found = self._evaluate(time, x, p)
+        if self._bound is not None:
+            values, found = self._without_bound((time, x, p), self._bound, values, found)
         # What a constraint keeps at zero moves by rounding alone; a switch may turn back there.
         self._fastest = np.fmax(self._fastest, np.abs(found))
         zero = np.where(self.traits.switching, 0.0, TOGETHER * self._fastest)
@@ -239,6 +243,25 @@ class GuardBook:
         self._measured = Measured(time, state, p, values, rates, found, near)
         return self._measured
 
+    def _without_bound(
+        self, place: Place, bound: BoundGuards, values: np.ndarray, rates: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return guards and rates with zeros for those that constraints keep there.
+
+        What they let go has not passed: it leaves zero, and its error, without having been inside.
+        """
+        held = bound(*place)
+        freed, self._held = np.flatnonzero(self._held & ~held & ~self.traits.barriers), held
+        if freed.size:
+            size, speed = EARLY * np.abs(values[freed]), EARLY * np.abs(rates[freed])
+            self._rounding[freed] = np.fmax(self._rounding[freed], size)
+            self._fastest[freed] = np.fmax(self._fastest[freed], speed / TOGETHER)
+            self._judge_zero()
+            self.armed[freed] = False
+            leaves = bound.time_to_leave(place, freed, 2.0 * self.tolerances[freed])
+            self.passed[freed] = place[0] + leaves
+        return np.where(held, 0.0, values), np.where(held, 0.0, rates)
+
     def _first_rates(
         self, place: Place, values: np.ndarray, rates: np.ndarray, rounding: np.ndarray
     ) -> np.ndarray:
@@ -253,10 +276,9 @@ class GuardBook:
         still = self.carried.judged & self.armed & near
         if self._borders is not None:
             still |= self._borders.known & (values == 0.0)
-        still &= rates == 0.0
-        return (
-            np.where(still, self._later(*place, still, rounding), rates) if still.any() else rates
-        )
+        still &= (rates == 0.0) & ~self._held
+        later = self._later(*place, still, rounding) if still.any() else rates
+        return np.where(still, later, rates)
 
     def _grow(self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray) -> None:
         """Remember larger values of guards than those before."""
@@ -277,22 +299,14 @@ class GuardBook:
         self.tolerances = np.maximum(TOGETHER * self._reach, self._rounding)
         self._zeros: list[float] = self.tolerances.tolist()
 
-    def rests(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return which guards are at zero and have no rate, to rounding, now or a moment later."""
-        seen = self._seen(time, x, p)
-        still = (np.abs(seen.values) <= self.tolerances) & (seen.rates == 0.0)
-        if self._later is not None and still.any():
-            still &= self._later(time, x, p, still, TOGETHER * self._fastest) == 0.0
-        return still
+    def held(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return which guards constraints keep at zero, (guards,)."""
+        return np.zeros_like(self.armed) if self._bound is None else self._bound(time, x, p)
 
     def unresolved(self, place: Place, guard: int) -> float:
         """Return how long a guard takes to leave what counts as zero, s; zero if it rests."""
         speed = abs(self._seen(*place).rates[guard])
         return float(self.tolerances[guard] / speed) if speed > 0.0 else 0.0
-
-    def within(self, values: np.ndarray, accuracy: float) -> np.ndarray:
-        """Return which of some values of guards, (k, guards), are zero to an accuracy."""
-        return np.abs(values) <= accuracy * self._reach
 
     def outside(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return how far each guard is past zero, in the direction in which it counts.
@@ -383,7 +397,7 @@ class GuardBook:
         that they have.
         """
         values, _ = self.at(time, x, p)
-        past = self.traits.ways * values > self.tolerances
+        past = (self.traits.ways * values > self.tolerances) & ~self.held(time, x, p)
         found = np.flatnonzero(past & (self.armed | self.traits.stays)).tolist()
         if not found:
             self.measure(time, x, p)
@@ -393,23 +407,12 @@ class GuardBook:
         """Return whether a zero that a solver found is new: not the switch that just fired."""
         return bool(self.armed[guard] or time > self.passed[guard])
 
-    def beside(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
-        """Return the guards of either direction that are at zero where another has interrupted.
-
-        The motion restarts from there, so that no solver would find them.
-        """
-        if not self._any_either:
-            return []
-        values, rates = self.measure(time, x, p)
-        there = self.traits.either & (np.abs(values) <= self.tolerances) & (time > self.passed)
-        return np.flatnonzero(there & (rates != 0.0)).tolist()
-
     def passing(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards, only recorded, that pass zero at the instant at which another stops.
 
         A solver may end before it finds them.
         """
-        if not self._any_recorded:
+        if not self.traits.recorded.any():
             return []
         directions = self.traits.directions
         values, rates = self.measure(time, x, p)

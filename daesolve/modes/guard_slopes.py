@@ -66,6 +66,23 @@ def at_once(
     return [one for one in near if not any(is_later(one, other) for other in found)]
 
 
+def beside(book: GuardBook, place: Place) -> list[int]:
+    """Return the guards of either direction that are at zero where another has interrupted.
+
+    The motion restarts from there, so that no solver would find them.
+
+    Parameters
+    ----------
+    book, place
+        As in `at_once`.
+    """
+    if not book.traits.either.any():
+        return []
+    values, rates = book.measure(*place)
+    there = book.traits.either & (np.abs(values) <= book.tolerances) & (place[0] > book.passed)
+    return np.flatnonzero(there & (rates != 0.0)).tolist()
+
+
 def refuse_start(
     book: GuardBook, problem: OdeProblem, place: Place, contacts: Mapping[str, str]
 ) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from daesolve.formulations import OdeProblem
+from daesolve.modes.guard_table import Place
 from daesolve.solvers.grazing import guard_evaluator
 
 STEPS = 6
@@ -53,6 +54,29 @@ def rates_later(
         if not np.any(guards & (found == 0.0)):
             break
         before, moment = rates, LONGER * moment
+    return found
+
+
+def time_to_leave(
+    problem: OdeProblem, place: Place, guards: np.ndarray, zeros: np.ndarray
+) -> np.ndarray:
+    """Return how long some guards take to leave what counts as zero, (k,) s; zero if they stay.
+
+    Parameters
+    ----------
+    problem
+        The guards, and the motion in its present mode.
+    place
+        Time, state and values, where they are at zero.
+    guards, zeros
+        (k,) which of them, and what counts as zero.
+    """
+    evaluate, found = guard_evaluator(problem), np.zeros(len(guards))
+    moment = max(SHORTEST, 64.0 * float(np.spacing(abs(place[0]))))
+    while moment <= LONGEST and not found.all():
+        values = evaluate(*_later(problem, *place, moment / STEPS), place[2])[0][guards]
+        found[(found == 0.0) & (np.abs(values) > zeros)] = moment
+        moment *= 2.0
     return found
 
 

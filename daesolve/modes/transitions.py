@@ -20,10 +20,11 @@ from daesolve.equations.borders import Borders
 from daesolve.equations.dynamics import Dynamics
 from daesolve.formulations import OdeProblem
 from daesolve.friction.sliding import VariantPolicy
+from daesolve.modes.bound_guards import BoundGuards
 from daesolve.modes.chart_law import ChartLaw
 from daesolve.modes.contact_law import ContactLaw
 from daesolve.modes.guard_book import GuardBook
-from daesolve.modes.guard_slopes import at_once, refuse_start
+from daesolve.modes.guard_slopes import at_once, beside, refuse_start
 from daesolve.modes.guard_table import GuardTable, GuardTraits, Place, Role
 from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
@@ -171,7 +172,12 @@ class Transitions:
         terms = partial(sizes_of_terms, self.problem)
         borders = Borders.of(self.dynamics, self.setting.table.events)
         later = partial(rates_later, self.problem)
-        return GuardBook(self.setting.table, self._traits, evaluator, terms, borders, later)
+        posed = self._traits.posed & ~self._traits.constant
+        bound = BoundGuards(self.dynamics, self.problem, posed)
+        watched = bound if bound.any else None
+        return GuardBook(
+            self.setting.table, self._traits, evaluator, terms, borders, later, watched
+        )
 
     def fresh(self, path: np.ndarray | None = None) -> Transitions:
         """Return the transitions of a run that has seen nothing yet.
@@ -277,7 +283,7 @@ class Transitions:
             for guard, moment in found
             if guarded[guard].then.interrupts and self.book.counts(moment, guard)
         ]
-        return guards + self.book.beside(time, x, p) if guards else []
+        return guards + beside(self.book, (time, x, p)) if guards else []
 
     # -- what follows -------------------------------------------------------------------------
 

@@ -1,0 +1,105 @@
+"""Guards that the constraints in force keep at zero, whatever errors a solver makes.
+
+A latch that catches a mass at x = 1 holds x - 1 = 0, which is the guard of the catch as well. While
+it holds, that guard has the errors of the solver alone.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.built_once import built_once
+from daesolve.algebra.translation import function_of
+from daesolve.equations.dynamics import Dynamics
+from daesolve.formulations import OdeProblem
+from daesolve.modes.guard_table import Place
+from daesolve.modes.leaving import time_to_leave
+
+TRIALS = 3
+"""At so many states near to the motion slopes are compared."""
+SPREAD = 0.1
+"""How far from the motion these are, as a part of each state, and at least of one."""
+SAME = 1e-9
+"""The part of a slope that is rounding."""
+
+
+class BoundGuards:
+    """Tells which guards are functions of residuals that are held at zero.
+
+    Parameters
+    ----------
+    dynamics, problem
+        The equations, and what is integrated.
+    posed
+        Which guards may be meant, (guards,).
+    """
+
+    def __init__(self, dynamics: Dynamics, problem: OdeProblem, posed: np.ndarray) -> None:
+        self._problem, self._dynamics = problem, dynamics
+        guards = ca.vertcat(ca.SX(0, 1), *[event.guards for event in dynamics.events])
+        rates = ca.which_depends(guards, ca.vertcat(ca.SX(0, 1), dynamics.reactions), 1, True)
+        posed = posed[: len(rates)]
+        self._guards = np.flatnonzero(posed & ~np.array(rates, dtype=bool)[: len(posed)])
+        names = list(dynamics.values)
+        holds = [row.hold.name() for row in dynamics.rows if row.hold is not None]
+        self._places = [names.index(name) for name in holds]
+        self._none = np.zeros(len(problem.guarded), dtype=bool)
+        self._known = b"", self._none
+
+    @property
+    def any(self) -> bool:
+        """Whether there may be such a guard."""
+        return bool(len(self._guards) and self._places)
+
+    def __call__(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return which guards the constraints that p holds keep at zero, (guards,)."""
+        if not p[self._places].any():
+            return self._none
+        key = p.tobytes()
+        if self._known[0] != key:
+            self._known = key, self._kept((time, x, p))
+        return self._known[1]
+
+    def time_to_leave(self, place: Place, guards: np.ndarray, zeros: np.ndarray) -> np.ndarray:
+        """Return how long some guards take to leave zero; see `leaving.time_to_leave`."""
+        return time_to_leave(self._problem, place, guards, zeros)
+
+    def _kept(self, place: Place) -> np.ndarray:
+        """Return which guards are functions of residuals near a place, and zero where these are.
+
+        At states around it their slopes are sums of those of the residuals.
+        """
+        time, x, p = place
+        state = self._problem.visible(np.array([time]), x[None, :], p)[0]
+        sizes = np.maximum(np.abs(state), 1.0)
+        drawn = np.random.default_rng(0).uniform(-SPREAD, SPREAD, (TRIALS, len(state)))
+        function = _with_slopes(self._dynamics, tuple(self._guards.tolist()))
+        found, bound = np.ones(len(self._guards), dtype=bool), self._none.copy()
+        for moved in (0.0 * sizes, *(drawn * sizes)):
+            table = np.array(function(time, state + moved, p[: self._dynamics.p.numel()]), float)
+            guards, residuals = table[: len(found)], table[len(found) :]
+            lengths = np.linalg.norm(residuals[:, 1:], axis=1)
+            if not np.all(np.isfinite(table)):
+                return bound
+            # What is released has no slope.
+            units = residuals[lengths > 0.0] / lengths[lengths > 0.0, None]
+            parts: np.ndarray = np.linalg.lstsq(units[:, 1:].T, guards[:, 1:].T, rcond=SAME)[0]
+            rest = np.abs(guards - parts.T @ units)
+            slopes = np.linalg.norm(guards[:, 1:], axis=1)
+            found &= (np.max(rest[:, 1:], axis=1) <= SAME * slopes) & (slopes > 0.0)
+            found &= moved.any() | (rest[:, 0] <= SAME * slopes * np.max(sizes))
+        bound[self._guards[found]] = True
+        return bound
+
+
+@built_once
+def _with_slopes(dynamics: Dynamics, guards: tuple[int, ...]) -> ca.Function:
+    """Return (t, x, p) -> some guards, and the residuals held at times, each with its slopes."""
+    both = ca.vertcat(dynamics.x, dynamics.t)
+    posed = ca.vertcat(ca.SX(0, 1), *[event.guards for event in dynamics.events])[list(guards)]
+    links = [link for row in dynamics.rows if row.hold is not None for link in row.chain]
+    column = ca.vertcat(posed, *links)
+    table = ca.densify(ca.horzcat(column, ca.jacobian(column, both)))
+    arguments = [dynamics.t, dynamics.x, dynamics.p]
+    return function_of("bound", arguments, [table], (["t", "x", "p"], ["table"]))
