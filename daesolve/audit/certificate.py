@@ -146,6 +146,29 @@ class Certificate:
         """Return the time of a node, s."""
         return float(self.starts[step] + self.lengths[step] * PLACES[node])
 
+    def parts_of(self, steps: np.ndarray, firsts: np.ndarray, parts: np.ndarray) -> Certificate:
+        """Return parts of some of the steps as steps, whose columns are the polynomials of these.
+
+        Parameters
+        ----------
+        steps
+            (k,) which of them.
+        firsts, parts
+            (k,) where each part begins, and how long it is, as fractions of the step.
+        """
+        places = 2.0 * (firsts[:, None] + parts[:, None] * PLACES) - 1.0
+        weights = legendre.legvander(places, NODES - 1) @ _SERIES
+        return replace(
+            self,
+            starts=self.starts[steps] + self.lengths[steps] * firsts,
+            lengths=self.lengths[steps] * parts,
+            columns={
+                name: np.einsum("kij,kj->ki", weights, rows[steps])
+                for name, rows in self.columns.items()
+            },
+            values={name: rows[steps] for name, rows in self.values.items()},
+        )
+
     def integrated(self, values: np.ndarray) -> np.ndarray:
         """Return the integrals from the first node of each step to each, of (..., n, NODES)."""
         return values @ _INTEGRALS.T * self.lengths[:, None]
@@ -157,15 +180,14 @@ class Certificate:
         smaller. Where their tail is that of a single node which is off, it misses nothing. Kinks
         that no switch resolves leave such tails as well.
         """
-        tail = values @ _TAIL.T
-        missed = np.abs(tail[..., -1]) + np.abs(tail[..., -2])
+        tail, missing = values @ _TAIL.T, missed(values)
         if self.system.switches:
-            seen = missed > LEAST * np.nanmax(np.abs(values), initial=0.0)
+            seen = missing > LEAST * np.nanmax(np.abs(values), initial=0.0)
             bent = tail[seen]
             size = np.sum(bent**2, axis=-1)
             spikes = size - np.max((bent @ _SPIKES) ** 2, axis=-1, initial=0.0)
-            missed[seen] = np.where(spikes <= ALONE**2 * size, 0.0, missed[seen])
-        return missed
+            missing[seen] = np.where(spikes <= ALONE**2 * size, 0.0, missing[seen])
+        return missing
 
 
 def sides(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -175,9 +197,10 @@ def sides(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.sum(series, axis=-1), series @ signs
 
 
-def value_at(values: np.ndarray, part: float) -> float:
-    """Return the polynomial through (NODES,) at a part of its step."""
-    return float(legendre.legval(2.0 * part - 1.0, _SERIES @ values))
+def missed(values: np.ndarray) -> np.ndarray:
+    """Return the size of the last two coefficients of polynomials through (..., n, NODES)."""
+    tail = values @ _TAIL.T
+    return np.abs(tail[..., -1]) + np.abs(tail[..., -2])
 
 
 def rates(values: np.ndarray) -> np.ndarray:

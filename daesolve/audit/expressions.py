@@ -12,6 +12,7 @@ import numpy as np
 
 from daesolve.audit.certificate import Certificate
 from daesolve.audit.evaluation import Program
+from daesolve.posing.axes import Axis
 from daesolve.posing.goals import Goal, Implicit
 from daesolve.posing.inputs import Lookup
 from daesolve.posing.symbols import time
@@ -87,15 +88,13 @@ class Expressions:
         arguments = self(lookup.arguments).reshape(len(lookup.arguments), -1)
         pieces: list[np.ndarray] = []
         found: dict[str, np.ndarray] = {}
-        # Just behind a node a run may still use the piece before it.
+        # Just behind a node, whichever way, a run may still use the piece before it.
         late = np.zeros(len(arguments[0]), dtype=bool)
         for axis, argument, base in zip(lookup.axes, arguments, lookup.bases, strict=True):
-            turns = np.zeros(len(argument))
-            if axis.periodic:
-                turns = np.floor((argument - axis.nodes[0]) / axis.period)
-            there = argument - turns * axis.period
-            piece = np.searchsorted(axis.borders, there, side="right")
-            late |= piece != np.searchsorted(axis.borders, there - 2.0 * axis.late, side="right")
+            piece, turns = _piece(axis, argument)
+            for way in (-2.0, 2.0):
+                other, others = _piece(axis, argument + way * axis.late)
+                late |= (piece != other) | (turns != others)
             pieces.append(piece)
             found[base] = axis.bases[piece] + turns * axis.period
         terms = lookup.coefficients[tuple(pieces)].reshape(len(arguments[0]), -1)
@@ -231,6 +230,14 @@ class Expressions:
             rates = ca.SX(system.kinematics)
             column = ca.substitute(column, system.coordinates.dot.vector, rates)
         return column
+
+
+def _piece(axis: Axis, argument: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the piece of an axis in which each argument lies, and after how many whole turns."""
+    turns = np.zeros(len(argument))
+    if axis.periodic:
+        turns = np.floor((argument - axis.nodes[0]) / axis.period)
+    return np.searchsorted(axis.borders, argument - turns * axis.period, side="right"), turns
 
 
 def names_of_states(system: Any) -> list[str]:

@@ -12,8 +12,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.audit.certificate import FINE, Certificate, fine, value_at
+from daesolve.audit.certificate import FINE, Certificate, fine
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError
+from daesolve.audit.refining import POLE, Guard, at_events, divided, jump_through, usual_size
 from daesolve.audit.rounding import BESIDE, measured
 from daesolve.posing.contacts import ACCUMULATED, REST
 from daesolve.posing.events import Event
@@ -47,15 +48,12 @@ def check_events(certificate: Certificate, along: Expressions) -> list[Finding]:
         if not event.listed:
             found.append(unchecked("event", event.name, "runs do not list it"))
             continue
+        parts = enumerate(ca.vertsplit(event.guards))
+        guards = [Guard(event.name, place, part) for place, part in parts]
         try:
-            parts = enumerate(ca.vertsplit(event.guards))
-            told = [measured(along, ("guard", f"{event.name}, {k}"), part) for k, part in parts]
+            found.append(_event(along, event, guards, by_name.get(event.name, [])))
         except UnknownSymbolsError as error:
             found.append(unchecked("event", event.name, str(error)))
-            continue
-        guards = np.array([values for values, _, _ in told])
-        noise = np.array([np.max(beside, initial=0.0) for _, _, beside in told])
-        found.append(_event(certificate, event, guards, noise, by_name.get(event.name, [])))
     return found
 
 
@@ -69,22 +67,21 @@ def posed_events(system: Any) -> list[Event]:
 
 
 def _event(
-    certificate: Certificate,
-    event: Event,
-    guards: np.ndarray,
-    noise: np.ndarray,
-    records: Sequence[EventRecord],
+    along: Expressions, event: Event, guards: Sequence[Guard], records: Sequence[EventRecord]
 ) -> Finding:
-    """Judge an event whose k guards (k, n, NODES) rounding puts off by `noise`, (k,)."""
+    """Judge an event by its guards."""
+    certificate = along.certificate
     times = np.array([record.time for record in records])
+    told = [measured(along, guard.key, guard.expression) for guard in guards]
     missing: list[float] = []
-    for place, guard in enumerate(guards):
-        if not np.isfinite(guard).all():
+    for guard, (values, _, _) in zip(guards, told, strict=True):
+        if not np.isfinite(values).all():
             return unchecked("event", event.name, "its guard is not finite everywhere")
-        own = times[[place in record.fired for record in records]] if len(times) else times
-        missing += passages_without(certificate, guard, event.direction.value, own)
+        own = times[[guard.place in record.fired for record in records]] if len(times) else times
+        parts, known, pole = divided(along, guard, values)
+        missing += passages_without(parts, known, event.direction.value, own, pole, certificate)
         if event.then.interrupts and event.direction.value and not event.then.counts_past:
-            missing += _put_past(certificate, guard, event, own)
+            missing += _put_past(certificate, values, event, own)
     if missing:
         first = min(missing, key=lambda time: certificate.sign * time)
         count = (
@@ -100,14 +97,23 @@ def _event(
             first,
             f"{count} no event, the first at t = {first:.6g} s",
         )
-    return _fired(certificate, event, guards, noise, records)
+    return _fired(along, event, guards, told, records)
 
 
 def passages_without(
-    certificate: Certificate, guard: np.ndarray, direction: int, known: np.ndarray
+    certificate: Certificate,
+    guard: np.ndarray,
+    direction: int,
+    known: np.ndarray,
+    pole: float = np.inf,
+    whole: Certificate | None = None,
 ) -> list[float]:
-    """Return when a guard (n, NODES) passes zero in a direction without one of the known events."""
-    values = fine(guard)
+    """Return when a guard (n, NODES) passes zero in a direction without one of the known events.
+
+    It passes at no pole, where it is beyond a value on both sides. The steps may be parts of those
+    of the whole run.
+    """
+    values = np.clip(fine(guard), -pole, pole)
     zero = NOTHING * np.max(np.abs(values), axis=1) + 10.0 * certificate.unresolved(guard)
     # A guard that begins at zero goes on from where the steps of its solver leave it.
     zero += max(LEAST, BESIDE * certificate.accuracy) * np.max(np.abs(values), initial=0.0)
@@ -125,7 +131,9 @@ def passages_without(
     if direction:
         turns &= signs[after] == direction  # in the order of the run, also backwards
     # Both sides of the same instant: a reset put it past zero.
-    turns &= places[before] != places[after]
+    borders = (certificate if whole is None else whole).starts
+    turns &= (places[before] != places[after]) | ~np.isin(places[after], borders)
+    turns &= np.minimum(np.abs(values[before]), np.abs(values[after])) < pole
     missing: list[float] = []
     for a, b in zip(before[turns], after[turns], strict=True):
         slack = APART * (abs(certificate.lengths[steps[a]]) + abs(certificate.lengths[steps[b]]))
@@ -164,32 +172,47 @@ def _put_past(
 
 
 def _fired(
-    certificate: Certificate,
+    along: Expressions,
     event: Event,
-    guards: np.ndarray,
-    noise: np.ndarray,
+    guards: Sequence[Guard],
+    told: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
     records: Sequence[EventRecord],
 ) -> Finding:
-    """Check that at each event a guard that fired is zero, or a reset carried it past zero."""
-    # A guard that stays at zero is nothing but rounding.
-    largest = np.max(np.abs(guards), axis=(1, 2), initial=0.0) + noise / AWAY
-    order = certificate.sign * certificate.starts
-    blurred = certificate.unresolved(guards)
-    allowed = max(AWAY, STEPS_OFF * certificate.accuracy)
-    worst, when = 0.0, None
-    for record in records:
-        step = int(np.searchsorted(order, certificate.sign * record.time, side="left")) - 1
-        step = max(step, 0)
-        part = (record.time - certificate.starts[step]) / certificate.lengths[step]
-        # Where a run starts, a guard that is past zero counts as passed.
-        if not 0.0 < part <= 1.0 + 1e-9:
+    """Check that at each event a guard that fired is zero, or something carried it past zero.
+
+    Where guards have poles, their usual values count instead of the largest.
+    """
+    if not records:
+        return Finding("event", event.name, Verdict.HOLDS, 0.0, None)
+    certificate = along.certificate
+    order, ends = certificate.sign * certificate.starts, np.array([r.time for r in records])
+    steps = np.searchsorted(order, certificate.sign * ends, side="left") - 1
+    steps = np.maximum(steps, 0)
+    parts = (ends - certificate.starts[steps]) / certificate.lengths[steps]
+    # Where a run starts, a guard that is past zero counts as passed.
+    judged = (parts > 0.0) & (parts <= 1.0 + 1e-9)
+    judged &= np.array([not _shared(certificate.events, one) for one in records], dtype=bool)
+    off, allowed = np.full(len(records), np.inf), max(AWAY, STEPS_OFF * certificate.accuracy)
+    for guard, (values, _, beside) in zip(guards, told, strict=True):
+        own = np.flatnonzero(judged & [guard.place in record.fired for record in records])
+        if not own.size:
             continue
-        off = min(
-            (abs(value_at(guards[k, step], part)) - 10.0 * blurred[k, step]) / (largest[k] + 1e-300)
-            for k in record.fired
-        )
-        if off > worst and not _shared(certificate.events, record):
-            worst, when = off, record.time
+        # A guard that stays at zero is nothing but rounding.
+        largest, noise = float(np.max(np.abs(values))), np.max(beside, initial=0.0)
+        usual = usual_size(certificate, values)
+        if 0.0 < usual < largest / POLE:
+            largest, noise = usual, np.max(beside[steps[own]], axis=1)
+        largest = largest + noise / AWAY + 1e-300
+        found = np.abs(at_events(along, guard, steps[own], parts[own])) / largest
+        far = np.flatnonzero(found > allowed)
+        if far.size:
+            where = steps[own[far]], parts[own[far]]
+            found[far] *= ~jump_through(along, guard, event.direction.value, *where)
+        off[own] = np.minimum(off[own], found)
+    off = np.where(judged, off, 0.0)
+    place = int(np.argmax(off))
+    worst = float(off[place])
+    when = float(ends[place]) if worst > 0.0 else None
     if worst > allowed:
         return Finding(
             "event",

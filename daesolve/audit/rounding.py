@@ -39,13 +39,7 @@ def measured(
     expression
         As posed.
     """
-
-    def write() -> list[ca.SX]:
-        written = along.written(ca.SX(expression))
-        slopes = [ca.sum1(ca.fabs(ca.gradient(written, one.vector))) for one in along.moving]
-        return [written, size_of(written), ca.fabs(ca.gradient(written, time)), *slopes]
-
-    values, sizes, rate, *slopes = along.once(key, write)
+    values, sizes, rate, *slopes = _known(along, key, expression)
     certificate = along.certificate
     unknown, rate = np.zeros(values.shape), rate.copy()
     for slope, largest, fastest in zip(slopes, along.largest, _fastest(along), strict=True):
@@ -56,6 +50,20 @@ def measured(
     early += BESIDE * certificate.accuracy * np.abs(certificate.lengths)[:, None]
     beside += early * rate
     return values, sizes, np.nan_to_num(beside)
+
+
+def values_of(along: Expressions, key: tuple[str, str], expression: Any) -> np.ndarray:
+    """Return the values of an expression alone; see `measured`."""
+    return _known(along, key, expression)[0]
+
+
+def _known(along: Expressions, key: tuple[str, str], expression: Any) -> np.ndarray:
+    def write() -> list[ca.SX]:
+        written = along.written(ca.SX(expression))
+        slopes = [ca.sum1(ca.fabs(ca.gradient(written, one.vector))) for one in along.moving]
+        return [written, size_of(written), ca.fabs(ca.gradient(written, time)), *slopes]
+
+    return along.once(key, write)
 
 
 def _fastest(along: Expressions) -> list[float]:
