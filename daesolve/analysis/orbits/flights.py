@@ -25,7 +25,7 @@ from daesolve.analysis.orbits.pieces import (
 )
 from daesolve.analysis.variational import guard_slopes
 from daesolve.equations.consistency import Start, complete_start
-from daesolve.errors import NotPeriodicError
+from daesolve.errors import NotPeriodicError, UnsupportedError
 from daesolve.integration.record import Boundary, Happening, RunRecord
 from daesolve.integration.sampling import At
 from daesolve.integration.simulation import simulate_recorded
@@ -47,9 +47,22 @@ DOUBLINGS = 5
 
 
 class Flow:
-    """The motions of a prepared request, from any state."""
+    """The motions of a prepared request, from any state.
+
+    Raises
+    ------
+    UnsupportedError
+        A law is sampled: what it holds is part of the motion's state, but none of its states.
+    """
 
     def __init__(self, prepared: Prepared) -> None:
+        sampled = [row.name for row in prepared.dynamics.drives if row.period is not None]
+        if sampled:
+            raise UnsupportedError(
+                f"the law {sampled[0]!r} takes samples, and what it holds between them is no "
+                "state of a periodic orbit: write it as an expression of the states, or follow a "
+                "run until it repeats itself"
+            )
         self.prepared = prepared
         self.dynamics = prepared.dynamics
         self.names = prepared.dynamics.labels.states

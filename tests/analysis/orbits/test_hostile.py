@@ -211,3 +211,15 @@ def test_a_branch_never_has_a_point_that_is_no_orbit() -> None:
     orbit = periodic_orbit(system, guess, 6.0, up_to=turn, family={"energy": 1.0}, verify=False)
     branch = continue_orbit(orbit, {"r": (0.995, 1.01)}, step=1.0, most=3)
     assert branch.points["r"].max() < 1.0
+
+
+@pytest.mark.parametrize("traced", [True, False])
+@pytest.mark.parametrize("every", [0.25, 0.3], ids=["commensurate", "not"])
+def test_a_law_that_takes_samples_is_refused_also_without_verification(every, traced):
+    """What the law holds was frozen in an orbit, and multipliers were those without the law."""
+    q, u = ds.coordinates(x="m"), ds.inputs(push="N")
+    force = u.push - 0.8 * q.dot.x + ca.cos(2 * math.pi * ds.time)
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": force}, inputs=u)
+    law = ds.sampled("push", every, lambda seen: -4 * seen.x, traced=traced)
+    with pytest.raises(ds.errors.UnsupportedError, match="the law 'push' takes samples"):
+        ds.analysis.periodic_orbit(system, {"x": 0.1}, 1.0, inputs={"push": law}, verify=False)
