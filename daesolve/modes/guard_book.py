@@ -277,8 +277,7 @@ class GuardBook:
         if self._borders is not None:
             still |= self._borders.known & (values == 0.0)
         still &= (rates == 0.0) & ~self._held
-        later = self._later(*place, still, rounding) if still.any() else rates
-        return np.where(still, later, rates)
+        return np.where(still, self._later(*place, still, rounding) if still.any() else 0.0, rates)
 
     def _grow(self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray) -> None:
         """Remember larger values of guards than those before."""
