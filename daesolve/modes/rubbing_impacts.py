@@ -25,6 +25,8 @@ STILL = 1e-10
 SHARED = (
     "redundant = 'minimum-norm' uses the loads that equal springs under all contacts would have"
 )
+ROUNDING = 1e-14
+"""The part of what impulses change of the rate of a gap, in all, that is their rounding."""
 MOST_IMPACTS = 1000
 """Impacts of the same contacts at one instant, one after the other."""
 
@@ -69,7 +71,7 @@ class Impacts:
         """
         impacts: list[Impact | None] = []
         hit, none = np.zeros_like(touching), np.zeros_like(touching)
-        last, largest = np.zeros_like(touching), rates
+        last, largest, blur = np.zeros_like(touching), rates, np.zeros(len(touching))
         for _ in range(MOST_IMPACTS):
             if not np.any(rates.gaps[touching]):
                 return place, rates, impacts, hit, last & (rates.gaps == 0.0)
@@ -77,19 +79,22 @@ class Impacts:
             which = instant.which
             # A bounce lower than a gap that counts as zero does not count.
             lowest = np.sqrt(2.0 * instant.size[: len(which)] * zero[which])
+            lowest = np.maximum(lowest, blur[which])
             if not np.any(rates.gaps[which] < -lowest):
                 moving = last | (touching & (rates.gaps != 0.0))
                 place, rates = self._settled(place, instant, rates, lowest)
                 return place, rates, impacts, hit, moving & (rates.gaps == 0.0)
             hit |= touching & (rates.gaps < 0.0)
             # A gap that opens takes no part: where the impact closes it, another one follows.
-            taking = rates.gaps[which] <= lowest
+            taking = rates.gaps[which] <= np.maximum(lowest, _rounding(instant, rates))
             if not taking.all():
                 which, lowest = which[taking], lowest[taking]
                 own = np.isin(np.arange(len(touching)), which)
                 instant = self._numbers.instant(place.time, place.x, place.p, own, rates)
             found, slow = self._impact(place, instant, rates, lowest)
             last[which] = slow & (rates.restitution[which] > 0.0)
+            changes = np.abs(instant.contacts.matrix[: len(which)]) @ np.abs(found.impulses)
+            blur[which] = np.maximum(blur[which], ROUNDING * changes)
             x = place.x.copy()
             x[self.dynamics.position_count :] += instant.thrown @ found.impulses
             impacts.append(self._recorded(place, x, instant, found.impulses))
@@ -237,6 +242,14 @@ class Impacts:
             x[self.dynamics.position_count :] += instant.thrown[:, :count] @ pushes
             place = replace(place, x=x)
         return place
+
+
+def _rounding(instant: Instant, rates: Rates) -> np.ndarray:
+    """Return the rates of gaps that are rounding beside those which other contacts would give."""
+    count = len(instant.which)
+    answers = np.abs(instant.contacts.matrix[:count, :count])
+    alone = np.abs(rates.gaps[instant.which]) / np.maximum(np.diag(answers), 1e-300)
+    return STILL * np.max(answers * alone * (1.0 - np.eye(count)), axis=1, initial=0.0)
 
 
 def at(time: float, error: ContactError) -> ContactError:

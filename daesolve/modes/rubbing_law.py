@@ -308,14 +308,16 @@ class RubbingLaw(SwitchingLaw):
         push = self._to_let_go(place.time, begin, place.p, book)
         times = (push, moment) if push < moment else (moment,)
         jams = [self._to_a_jam(place.time, begin, p, book) for p in modes]
-        least, resting = -book.tolerances[self._all], None
+        # A contact elsewhere may close in less than a small step of this one.
+        judged = np.setdiff1d(self._all, np.delete(self._closing, instant.which))
+        least, resting = -book.tolerances[judged], None
         for scale, part in itertools.product(times, SMALL_STEPS):
             for p, jam in zip(modes, jams, strict=True):
                 step = part * min(scale, jam)
                 x = stepped(self._functions.rate, place.time, begin, p, step)
                 if not np.all(np.isfinite(x)):
                     continue
-                values = book.at(place.time + step, x, p)[0][self._all]
+                values = book.at(place.time + step, x, p)[0][judged]
                 if np.all(values > 0.0):
                     return p
                 if resting is None and np.all(values >= least):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 import pytest
 
 import daesolve as ds
@@ -59,3 +60,32 @@ def test_an_impact_reports_the_impulses_of_constraints_that_are_kept():
     gained = {name: 2.0 * (hit.after[name] - there[name]) for name in ("x_dot", "y_dot")}
     assert impulses["rod"] > 1.0
     assert gained == pytest.approx({"x_dot": along, "y_dot": up}, rel=1e-13)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wall", [0.0447, 0.1, 0.21])
+def test_rounding_of_an_impact_does_not_open_a_contact_that_takes_part_in_the_next(wall):
+    """A ball falls along a rough wall until its string, with e = 1/2, throws it back along it.
+
+    The wall, with e = 1, is never closed on: it only keeps the ball from swinging away. So each
+    flight takes half the time of the one before, and all of them end after three times the fall.
+    """
+    q = ds.coordinates(x="m", y="m", z="m")
+    string = 0.3 - ca.sqrt(q.x**2 + q.y**2)
+    aside = ds.Contact("aside", q.x - wall, restitution=1.0, slip=q.dot.z, friction=0.5)
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 + q.dot.y**2 + q.dot.z**2,
+        potential=20.0 * q.y,
+        goals=[ds.Contact("string", string, restitution=0.5, closed=False), aside],
+    )
+    run = ds.solve(system, 1.0, {"x": wall, "y": 0.0, "y_dot": 0.0, "z_dot": 0.0})
+    assert run.outcome.good, run.message
+    fall = np.sqrt(2.0 * np.sqrt(0.09 - wall**2) / 10.0)
+    times = [event.time for event in run.events if event.name == "string_closed"]
+    wanted = [fall * (3.0 - 2.0 ** (1 - k)) for k in range(12)]
+    assert times[:12] == pytest.approx(wanted, rel=1e-9)
+    assert run.end_time == 1.0
+    ends = [run.end_state[name] for name in ("x", "x_dot", "y_dot", "z_dot")]
+    assert ends == pytest.approx([wall, 0.0, 0.0, 0.0], abs=1e-9)
+    assert not run.audit().contradictions
