@@ -79,8 +79,12 @@ def beside(book: GuardBook, place: Place) -> list[int]:
     if not book.traits.either.any():
         return []
     values, rates = book.measure(*place)
-    there = book.traits.either & (np.abs(values) <= book.tolerances) & (place[0] > book.passed)
-    return np.flatnonzero(there & (rates != 0.0)).tolist()
+    there = (np.abs(values) <= book.tolerances) & (place[0] > book.passed)
+    # Late in time, it is past zero at the number of time at which both have passed.
+    tick = np.spacing(abs(place[0]))
+    past = (values * rates > 0.0) & (np.abs(values) <= 2.0 * tick * np.abs(rates))
+    there |= past & (place[0] - book.passed > 8.0 * tick)
+    return np.flatnonzero(book.traits.either & there & (rates != 0.0)).tolist()
 
 
 def refuse_start(
