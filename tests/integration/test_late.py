@@ -33,7 +33,7 @@ def test_a_free_motion_is_as_exact_late_in_time_as_from_zero_on(solver, begin):
 
 @pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853()], ids=lambda solver: solver.name)
 def test_guards_of_either_direction_that_pass_together_late_in_time_all_have_their_events(solver):
-    """A ball thrown up turns after a tenth of its speed: its speed, and that times its height, are zero.
+    """A ball thrown up turns: its speed is zero, and so is that times its height.
 
     Late in time, both have passed at the next number of time, by different amounts.
     """
