@@ -28,7 +28,7 @@ from daesolve.errors import BranchLost, NoValidVariant, SupportLost, VariantErro
 from daesolve.friction.sticking import STUCK, Sticking, fastest, sticks
 from daesolve.friction.support_balance import VariantState
 from daesolve.friction.variants import VariantProblem, with_variant
-from daesolve.posing.guides import AT_REST, SWITCH, TURNED
+from daesolve.posing.guides import AT_REST, SHARP, SMOOTHING, SWITCH, TURNED
 from daesolve.posing.symbols import symbol
 from daesolve.posing.value_names import ValueKind
 
@@ -133,7 +133,10 @@ class Sliding:
         self, time: float, x: np.ndarray, before: np.ndarray, p: np.ndarray
     ) -> np.ndarray:
         refuse_open(self.dynamics, p[self._variants], f"at t = {time:.10g} s")
-        equations = self.problem.at(x, time, numbers=p).complementarity
+        # Supports may take over while friction holds the body, where no slip tells its sense.
+        sharp = p[self._places[SMOOTHING]] <= SHARP
+        here = self._in_senses(time, x, p) if sharp else self.problem.at(x, time, numbers=p)
+        equations = here.complementarity
         if self.policy == "strict":
             return self._with(solve(equations, policy="strict").chosen, p)
         if self._continues(equations, before, p):

@@ -245,3 +245,32 @@ def test_a_system_without_supports_may_call_its_events_as_guides_do():
     run = ds.solve(ball, 1.0, {"x": 1.0}, at=ds.every_event())
     assert happened(run) == ["slow", "quick"]
     assert run.times[1:-1].tolist() == [event.time for event in run.events]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["steps", "linear"])
+@pytest.mark.parametrize("speed", [0.75, -0.75])
+def test_supports_take_over_while_friction_holds_the_body(speed: float, kind: str) -> None:
+    """A block of 2 kg between a floor and a ceiling, mu = 0.3, pressed by 20 N, then lifted by it.
+
+    A steady 20 N stop it after 0.25 s. Where a line leads from one load to the other in 0.5 s, half
+    as much does on average, and it stops where no load is left. It rests while supports take over.
+    """
+    q, u = ds.coordinates(x="m", y="m"), ds.inputs(press="N")
+    sides = [ds.friction.Support(normal=(0.0, s), point=(q.x, q.y), friction=0.3) for s in (-1, 1)]
+    block = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 + q.dot.y**2,
+        force={"y": u.press},
+        inputs=u,
+        goals=[ds.Holonomic("floor", q.y, ideal=False, scale=1.0)],
+        pairs=[ds.friction.VariantPair("normal", sides)],
+    )
+    nodes, loads = [0.0, 0.5, 1.0, 1.5, 2.0], [-20.0, 20.0, -20.0, 20.0, 20.0]
+    press = ds.table("press", nodes, loads, kind)  # type: ignore[arg-type]
+    run = ds.solve(block, 1.9, {"x_dot": speed}, inputs={"press": press})
+    assert run.outcome is ds.Outcome.COMPLETED
+    way = speed * {"steps": 0.125, "linear": 0.25}[kind]
+    assert run.end_state["x"] == pytest.approx(way, abs=1e-9)
+    assert run.end_state["x_dot"] == 0.0
+    assert "support_switch" in [event.name for event in run.events]
