@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from daesolve.analysis.kinks import kinks_at
 from daesolve.analysis.propagation import Propagation
 from daesolve.analysis.variational import start_slope
 from daesolve.equations.consistency import check_named, start_value
@@ -22,6 +23,7 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
+from daesolve.integration.record import RunRecord
 from daesolve.integration.run_options import RunOptions, check_options, requested
 from daesolve.integration.sampling import At
 from daesolve.integration.simulation import simulate_recorded
@@ -277,6 +279,7 @@ def sensitivity_of(
         f"derivatives of the start by extrapolated differences, which left {max(errors):.2g} of "
         "the largest",
         *propagation.notes(),
+        *_kinks(prepared, record),
     )
     return Sensitivity(
         states=prepared.problem.labels.states,
@@ -288,6 +291,27 @@ def sensitivity_of(
         run=run,
         notes=notes,
     )
+
+
+def _kinks(prepared: Prepared, record: RunRecord) -> list[str]:
+    """Return notes on the kinks and jumps of the equations that the motion meets."""
+    dynamics = prepared.dynamics
+    passed = [event for event in record.events if event.name in dynamics.switches]
+    found: list[str] = []
+    if passed:
+        names = ", ".join(dict.fromkeys(event.name for event in passed))
+        found.append(
+            f"the motion passes kinks or jumps of the equations, by {names}, first at t = "
+            f"{passed[0].time:.10g} s: the derivative is that of motions which pass them alike"
+        )
+    own = prepared.values[: dynamics.p.numel()]
+    begun = kinks_at(dynamics, own, prepared.start_time, prepared.start.state)
+    if begun:
+        found.append(
+            f"the motion begins at a kink or a jump of the equations, by {', '.join(begun)}: the "
+            "derivative is that of one side"
+        )
+    return found
 
 
 def _numbers(asked: Request) -> dict[str, Mapping[str, Any]]:

@@ -411,3 +411,26 @@ def test_directions_in_lanes_beside_each_other_give_the_derivatives_of_each_by_i
     )
     limit = 1e-12 * np.max(np.abs(alone.matrix))
     np.testing.assert_allclose(together.matrix, alone.matrix, rtol=0.0, atol=limit)
+
+
+@pytest.mark.parametrize(
+    ("x", "slope", "said"),
+    [
+        (1.0, (3.5 - math.pi / 4) / math.sqrt(2.0), "passes kinks"),
+        (-0.5, 2.5, ""),
+        (0.0, 2.5, "begins at a kink"),
+    ],
+)
+def test_a_sensitivity_says_on_which_kinks_it_rests(x, slope, said):
+    """A spring pushes back where x is positive. From x = 1, x = cos t + v sin t up to x = 0.
+
+    That is at t = atan(-1 / v), and from there x' = -(1 + v^2)^(1/2); here v = -1.
+    """
+    q, p = ds.coordinates(x="m"), ds.parameters(k=(1.0, "N/m"))
+    force = {"x": -p.k * ca.fmax(q.x, 0.0)}
+    system = ds.MechanicalSystem(q, p, kinetic=q.dot.x**2 / 2, force=force)
+    found = ds.analysis.sensitivity(system, 2.5, {"x": x, "x_dot": -1.0}, by=["x_dot"])
+    assert found.matrix[0, 0] == pytest.approx(slope, rel=1e-9)
+    notes = [note for note in found.notes if "kink" in note]
+    assert len(notes) == bool(said)
+    assert all(said in note for note in notes)
