@@ -59,10 +59,10 @@ def divided(
         if not rough.size or len(steps) > MOST + 2 * count:
             break
         half, kept = parts[rough] / 2.0, np.delete(np.arange(len(steps)), rough)
-        new = np.tile(steps[rough], 2), np.append(firsts[rough], firsts[rough] + half)
-        halves = Expressions(whole.parts_of(*new, np.tile(half, 2)))
-        rows = values_of(halves, guard.key, guard.expression)
-        steps, firsts = np.append(steps[kept], new[0]), np.append(firsts[kept], new[1])
+        owners, begins = np.tile(steps[rough], 2), np.append(firsts[rough], firsts[rough] + half)
+        halves = whole.parts_of(owners, begins, np.tile(half, 2))
+        rows = values_of(Expressions(halves), guard.key, guard.expression)
+        steps, firsts = np.append(steps[kept], owners), np.append(firsts[kept], begins)
         parts, known = np.append(parts[kept], np.tile(half, 2)), np.concatenate([known[kept], rows])
         order = np.lexsort((firsts, steps))
         steps, firsts, parts, known = steps[order], firsts[order], parts[order], known[order]

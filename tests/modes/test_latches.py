@@ -36,7 +36,7 @@ def test_a_hook_that_lets_go_does_not_catch_again(release: str, held: float, sol
     """Its load reaches 5 N at 2.5 s; then x = 1 + (t^3 - 2.5^3) / 3 - 2.5^2 (t - 2.5)."""
     start = {"x": 1.0, "x_dot": 0.0} if held else {"x": 0.0, "x_dot": 1.0}
     run = ds.solve(latched(release, held=held), 6.0, start, solver=solver)
-    caught = float(np.real(next(r for r in np.roots([1 / 3, 0, 1, -1]) if abs(r.imag) < 1e-9)))
+    caught = min(np.roots([1 / 3, 0, 1, -1]), key=lambda root: abs(root.imag)).real
     times = [2.5] if held else [caught, 2.5]
     assert [event.name for event in run.events] == ["catches", "lets_go"][-len(times) :]
     assert [event.time for event in run.events] == pytest.approx(times, rel=EXACT)
