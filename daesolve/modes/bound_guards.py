@@ -84,7 +84,9 @@ class BoundGuards:
                 return bound
             # What is released has no slope.
             units = residuals[lengths > 0.0] / lengths[lengths > 0.0, None]
-            parts: np.ndarray = np.linalg.lstsq(units[:, 1:].T, guards[:, 1:].T, rcond=SAME)[0]
+            parts = np.asarray(
+                np.linalg.lstsq(units[:, 1:].T, guards[:, 1:].T, rcond=SAME)[0], dtype=float
+            )
             rest = np.abs(guards - parts.T @ units)
             slopes = np.linalg.norm(guards[:, 1:], axis=1)
             found &= (np.max(rest[:, 1:], axis=1) <= SAME * slopes) & (slopes > 0.0)
