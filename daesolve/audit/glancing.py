@@ -14,7 +14,7 @@ import numpy as np
 
 from daesolve.audit.certificate import Certificate
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
-from daesolve.audit.goals import check_goals
+from daesolve.audit.goals import LEFT, check_goals
 from daesolve.audit.passages import posed_events
 from daesolve.audit.rounding import ROUNDING, measured
 from daesolve.posing.events import Event
@@ -95,9 +95,9 @@ def glance(run: Instants) -> Audit:
 def _start(run: Instants, along: Expressions) -> list[Finding]:
     """Check that the run begins as it was asked to."""
     states = set(names_of_states(run.system))
-    # What rests has velocities that are rounding of the largest there could be.
+    # What rests has velocities that are rounding of the largest there could be, or nothing.
     rounding = {
-        name: ROUNDING / START * largest
+        name: (ROUNDING * largest + LEFT) / START
         for vector, largest in zip(along.moving, along.largest, strict=True)
         for name in vector.names
     }

@@ -24,6 +24,8 @@ REPORTED = 1e-9
 """The part of its largest value that an output may be away from its expression."""
 NOTHING = 1e-15
 """A slip, m/s, that is none whatever moves: where all rests, nothing else tells its size."""
+LEFT = 1e-13
+"""A state, in its unit, that solvers may leave of none where all rests."""
 TOUCHING = 1e-8
 """The part of its terms, or of the largest force, that counts as zero at a contact."""
 

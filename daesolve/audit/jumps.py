@@ -17,6 +17,7 @@ import numpy as np
 from daesolve.audit.certificate import Certificate, sides
 from daesolve.audit.equations import names_of_meters
 from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
+from daesolve.audit.goals import LEFT
 from daesolve.audit.impacts import check_impacts
 from daesolve.audit.passages import posed_events
 from daesolve.audit.rounds import Round, at_instants, rounds_of
@@ -109,7 +110,7 @@ def _start(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray
         said = np.array([first.get(name, 0.0) for name in kept])
         begun, blurred = np.where(told, said, begun), np.where(told, 0.0, blurred)
     largest = np.array([certificate.scale(name, certificate.columns[name]) for name in kept])
-    size = largest + ROUNDING / BALANCED * np.max(largest, initial=0.0) + 1e-300
+    size = largest + (ROUNDING * np.max(largest, initial=0.0) + LEFT) / BALANCED
     off = (np.abs(begun - _vector(kept, [*kept])) - blurred) / size
     worst = int(np.argmax(off))
     name, when = [*kept][worst], float(certificate.starts[0])

@@ -203,6 +203,25 @@ def test_a_stored_run_is_glanced_at_part_by_part_and_when_it_is_resumed(tmp_path
 # -- what is no contradiction ----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853()], ids=lambda solver: solver.name)
+def test_what_rounding_leaves_of_a_motion_that_cannot_move_may_begin_another_one(solver):
+    """A disc that rolls at two ratios rests; the run that goes on begins with exactly no speed."""
+    q = ds.coordinates(x="m", turn="rad")
+    ratios = {"rolls": q.dot.x - 0.5 * q.dot.turn, "bends": q.dot.turn - 0.7 * q.dot.x}
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 + q.dot.turn**2,
+        potential=7.0 * q.x,
+        force={"turn": 2.3},
+        goals=[ds.Nonholonomic(name, ratio) for name, ratio in ratios.items()],
+    )
+    run = ds.solve(system, 0.5, {"x": 0.3, "turn": 0.0}, guess={"x_dot": 1.04}, solver=solver)
+    again = ds.solve(system, 1.0, run, solver=solver)
+    assert again.outcome is ds.Outcome.COMPLETED, again.message
+    assert again.end_state["x"] == pytest.approx(0.3, abs=1e-12)
+    assert not again.audit().contradictions
+
+
 def test_rounding_of_a_body_at_rest_is_no_contradiction():
     """A bob that leans on a wall, and a cart on which nothing acts but a reaction of 1e-17 N."""
     q = ds.coordinates(cart="m", x="m", y="m")
