@@ -67,6 +67,16 @@ class Impacts:
         holds = [goal.held_by for goal in contacts_of(self.certificate.system)]
         return np.array([any(one.after.get(name) for name in holds) for one in self.rounds])
 
+    @cached_property
+    def lowest(self) -> np.ndarray:
+        """(n,) the part of the fastest rate of a gap below which a bounce may have been left out.
+
+        Late in time, gaps count as closed that change in its rounding.
+        """
+        lasts = float(np.sum(np.abs(self.certificate.lengths))) + 1e-300
+        ticks = np.spacing(np.abs([one.time for one in self.rounds]))
+        return np.maximum(LEFT_OUT, 10.0 * np.sqrt(ticks / lasts))
+
     def of(self, expression: Any) -> np.ndarray:
         """Return an expression before them, (n,)."""
         return self.before([self.before.written(ca.SX(expression))])[0, :, 0]
@@ -105,6 +115,7 @@ def contacts_of(system: Any) -> list[Any]:
 
 def check_impacts(
     certificate: Certificate,
+    along: Expressions,
     rounds: Sequence[Round],
     values: Sequence[Mapping[str, float] | None],
 ) -> list[Finding]:
@@ -146,7 +157,7 @@ def check_impacts(
         for contact in contacts:
             found += _contact(impacts, contact)
         if contacts:
-            found += _rebounds(impacts, contacts)
+            found += _rebounds(impacts, along, contacts)
         return [*found, *(_thrown(impacts, *one) for one in imposed)]
     except UnknownSymbolsError as error:
         return [unchecked(CHECK, "", str(error))]
@@ -217,8 +228,10 @@ def _contact(impacts: Impacts, contact: Any) -> list[Finding]:
     return [pulls, impacts.judged(subject, rubs - limit, rubs + limit, f"it {what}", "pushes")]
 
 
-def _rebounds(impacts: Impacts, contacts: Sequence[Any]) -> list[Finding]:
+def _rebounds(impacts: Impacts, along: Expressions, contacts: Sequence[Any]) -> list[Finding]:
     """Hold the rates of gaps after impacts against Newton's law.
+
+    A bounce that is left out may be slow beside the fastest that the gap changes in the whole run.
 
     All laws agree where one contact alone is struck, without friction. Where a gap that opens is
     closed again by others, there are several impacts at one instant, of which only the end is
@@ -235,8 +248,12 @@ def _rebounds(impacts: Impacts, contacts: Sequence[Any]) -> list[Finding]:
     for contact, took, low, high in zip(contacts, taking, before, after, strict=True):
         subject = f"restitution of {contact.name}"
         wanted = -impacts.of(contact.restitution) * low
-        wanted = np.where(impacts.stays & (wanted <= LEFT_OUT * usual), 0.0, wanted)
-        off = np.where(took & known, np.abs(high - wanted), 0.0)
+        rates = along.once(("rate", contact.name), lambda of=contact: [rate_of(along, of)])
+        fastest = max(usual, float(np.nanmax(np.abs(rates), initial=0.0)))
+        exact = np.abs(high - wanted)
+        slow = wanted <= impacts.lowest * fastest
+        missed: np.ndarray = np.where(slow, np.minimum(np.abs(high), exact), exact)
+        off = np.where(took & known, missed, 0.0)
         terms, said = np.abs(low) + np.abs(high), "it rebounds otherwise"
         finding = impacts.judged(subject, off, terms, said, "rates")
         several, other = np.sum(took & ~once), np.sum(took & once & ~known)

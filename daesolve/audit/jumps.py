@@ -52,7 +52,7 @@ def check_jumps(certificate: Certificate, along: Expressions) -> list[Finding]:
         return found
     values = _values_before(certificate, rounds, places)
     found += _resets(certificate, rounds, values)
-    found += check_impacts(certificate, rounds, values)
+    found += check_impacts(certificate, along, rounds, values)
     return found
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import casadi as ca
+import numpy as np
 import pytest
 
 import daesolve as ds
@@ -51,3 +53,31 @@ def test_a_run_that_was_read_from_disk_cannot_be_audited(tmp_path):
     assert run.audit().holds
     with pytest.raises(ds.errors.OutOfRangeError, match="audit the run where"):
         ds.Trajectory.from_run(tmp_path / "run").audit()
+
+
+@pytest.mark.parametrize("begin", [0.0, 1e6])
+def test_bounces_that_are_left_out_are_no_contradiction(begin):
+    """A ball on a moving floor comes to rest on it; late in time its last bounce left is higher."""
+    q = ds.coordinates(y="m")
+    floor = 0.2 + 0.02 * ca.sin(4.0 * (ds.time - begin))
+    contact = ds.Contact("floor", q.y - floor, restitution=0.5, closed=False)
+    ball = ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, potential=9.8 * q.y, goals=[contact])
+    run = ds.solve(ball, begin + 1.0, {"y": 0.6, "y_dot": 0.8}, start_time=begin)
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert run.end_state["y"] == pytest.approx(0.2 + 0.02 * np.sin(4.0), abs=1e-9)
+    assert not run.audit().contradictions
+
+
+def test_a_return_to_a_stop_without_speed_is_no_contradiction():
+    """A pendulum that begins at rest at a stop returns there after its period, and leaves again."""
+    q = ds.coordinates(phi=ds.ANGLE)
+    stop = ds.Contact("stop", 0.1 - q.phi, restitution=1.0)
+    pendulum = ds.MechanicalSystem(
+        q, kinetic=q.dot.phi**2 / 2, potential=-9.81 * ca.cos(q.phi), goals=[stop]
+    )
+    run = ds.solve(pendulum, 3.0, {}, guess={"phi": 0.1, "phi_dot": 0.0})
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    free = ds.MechanicalSystem(q, kinetic=q.dot.phi**2 / 2, potential=-9.81 * ca.cos(q.phi))
+    alone = ds.solve(free, 3.0, {"phi": 0.1, "phi_dot": 0.0})
+    assert run.end_state["phi"] == pytest.approx(alone.end_state["phi"], abs=1e-6)
+    assert not run.audit().contradictions
