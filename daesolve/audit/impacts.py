@@ -250,9 +250,9 @@ def _rebounds(impacts: Impacts, along: Expressions, contacts: Sequence[Any]) -> 
         wanted = -impacts.of(contact.restitution) * low
         rates = along.once(("rate", contact.name), lambda of=contact: [rate_of(along, of)])
         fastest = max(usual, float(np.nanmax(np.abs(rates), initial=0.0)))
-        exact = np.abs(high - wanted)
-        slow = wanted <= impacts.lowest * fastest
-        missed: np.ndarray = np.where(slow, np.minimum(np.abs(high), exact), exact)
+        exact: np.ndarray = np.abs(high - wanted)
+        nearest: np.ndarray = np.minimum(np.abs(high), exact)
+        missed = np.where(wanted <= impacts.lowest * fastest, nearest, exact)
         off = np.where(took & known, missed, 0.0)
         terms, said = np.abs(low) + np.abs(high), "it rebounds otherwise"
         finding = impacts.judged(subject, off, terms, said, "rates")
