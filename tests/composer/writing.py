@@ -81,8 +81,8 @@ WAYS = {
     "lanes": [
         *CASE,
         "from daesolve.ensembles.batches import run_batch",
-        "name = next(iter(initial))",
-        "members = [{name: initial[name] + 0.001 * k} for k in range(16)]",
+        "first = [*initial.items()][:1]",
+        "members = [{name: value + 0.001 * k for name, value in first} for k in range(16)]",
         "more = {n: v for n, v in options.items() if n != 'start_time'}",
         "again = run_batch(problem.case('one'), members, until=until, **more)[0]",
         "if isinstance(again, Exception):",
