@@ -195,7 +195,10 @@ def for_now(function: Any, seconds: Callable[..., float], *task: Any) -> bool:
 
 
 def _is_compiled(function: Any) -> bool:
-    return bool(function.signatures) or _lock_of(function).exists()
+    """Return whether this process or another one has compiled a function, where that is kept."""
+    if function.signatures:
+        return True
+    return function.stats.cache_path is not None and _lock_of(function).exists()
 
 
 def _lock_of(compiled: Any) -> Path:

@@ -37,6 +37,8 @@ def test_another_form_serves_until_it_has_taken_as_long_as_compiling() -> None:
     for _ in range(4):
         assert compiling.for_now(kept, lambda: part)
     assert not compiling.for_now(kept, lambda: part)
+    nowhere: Any = numba.njit(lambda x: 3.0 * x)
+    assert compiling.for_now(nowhere, lambda: part)
     compiled: Any = compiling.kept(lambda x: 3.0 * x)
     compiled(1.0)
     assert not compiling.for_now(compiled, lambda: part)
