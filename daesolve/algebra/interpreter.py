@@ -49,7 +49,7 @@ def carry_out(runs: np.ndarray, codes: np.ndarray, memory: np.ndarray) -> None:
 def _carry_out_once(runs: np.ndarray, codes: np.ndarray, memory: np.ndarray) -> None:
     """Execute a program for a single state, whose numbers are faster than arrays of length one."""
     numbers: list[float] = memory[:, 0].tolist()
-    operands = codes.tolist()
+    operands: list[tuple[int, int, int]] = codes.tolist()
     for operation, first, last in runs.tolist():
         carry = _OF_NUMBERS.get(operation)
         for z, x, y in operands[first:last]:
