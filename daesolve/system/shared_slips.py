@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.identity import vanishes
-from daesolve.posing.events import Action, Event, Reset, joined
+from daesolve.posing.events import RISING, Action, Event, Reset, joined
 from daesolve.posing.goals import AnyGoal, Expression, Nonholonomic, Relation, Sticking
 from daesolve.posing.symbols import Interval, Parameters
 from daesolve.system.posed import PosedMechanics, outputs_changed
@@ -78,6 +78,9 @@ def with_shared_slips(system: _Posed) -> _Posed:
     def written(expression: Expression) -> ca.SX:
         return ca.substitute(ca.SX(expression), reactions, ca.vertcat(*shares))
 
+    values = _values(system, groups)
+    # The components of a slip in a plane are held by one value.
+    by_value = {group.row.held_by: group for group in groups}
     rows = {group.goals[0].name: group.row for group in groups}
     dropped = {goal.name for goal in goals} - rows.keys()
     own = {
@@ -91,8 +94,11 @@ def with_shared_slips(system: _Posed) -> _Posed:
             if goal.name not in dropped
         ),
         force=written(system.applied_force),
-        discrete=system.discrete.joined(_values(system, groups)),
-        events=tuple(_holding(event, groups, written) for event in system.events),
+        discrete=system.discrete.joined(values),
+        events=(
+            *(_holding(event, groups, written) for event in system.events),
+            *(_agreeing(group, values[name]) for name, group in by_value.items()),
+        ),
         outputs=outputs_changed(written, system.outputs),
         meters=outputs_changed(written, system.meters),
         recovered=outputs_changed(written, system.recovered) | own,
@@ -161,6 +167,13 @@ def _holding(event: Event, groups: Sequence[_Group], written: Written) -> Event:
     if all(new is old for new, old in zip(parts, event.then.parts, strict=True)):
         return event if ca.is_equal(guard, event.guards, 1) else replace(event, guard=guard)
     return replace(event, guard=guard, then=joined(parts))
+
+
+def _agreeing(group: _Group, hold: ca.SX) -> Event:
+    """Return the event that lets what holds a slip follow from start values of the laws."""
+    name, held = group.row.held_by, group.held({})
+    reset = Reset({name: held}, whenever_past=True)
+    return Event(f"{name}_agrees", 2.0 * (hold - held) ** 2 - 1.0, RISING, reset, listed=False)
 
 
 def _part(event: Event, part: Action, groups: Sequence[_Group], written: Written) -> Action:

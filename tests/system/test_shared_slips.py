@@ -106,3 +106,16 @@ def test_laws_in_a_plane_that_hold_one_slip_stop_at_one_instant(solver):
     assert len(two.events) == 2 * len(one.events)
     np.testing.assert_allclose(two["x"], one["x"], rtol=0.0, atol=1e-9)
     np.testing.assert_allclose(two["y"], one["y"], rtol=0.0, atol=1e-9)
+
+
+def test_start_values_of_the_laws_say_whether_the_slip_is_held():
+    """Two newtons, under limits of one and two: the body stays, whoever says that it sticks."""
+    held = sliding(ca.SX(2.0), (Coulomb(0.1), 10.0, 1), (Coulomb(0.1), 20.0, 1))
+    known = {f"{what}_rub{k}": 1.0 for what in ("sticks", "sense") for k in range(2)}
+    for left_out in (set[str](), {"sticks_rub1"}, {"sense_rub0", "sense_rub1"}):
+        values = {name: value for name, value in known.items() if name not in left_out}
+        run = ds.solve(held, 1.0, {"x_dot": 0.0}, parameters=values)
+        assert run.outcome is ds.Outcome.COMPLETED
+        assert not run.events
+        assert run.end_state["x"] == 0.0
+        assert run.audit().holds
