@@ -7,6 +7,7 @@ proportion to its limit, so that all of them give way at one instant, as they st
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -47,6 +48,11 @@ class _Group:
     ratios: tuple[float, ...]
     sticks: tuple[ca.SX, ...]
     row: Nonholonomic
+
+    @property
+    def kind(self) -> tuple[str, tuple[float, ...]]:
+        """What the components of a slip in a plane have in common."""
+        return self.row.held_by, tuple(map(abs, self.ratios))
 
     def held(self, changes: Mapping[str, ca.SX]) -> ca.SX:
         """Return whether any of them sticks after some changes."""
@@ -106,7 +112,10 @@ def with_shared_slips(system: _Posed) -> _Posed:
 
 
 def _groups(system: PosedMechanics) -> list[_Group]:
-    """Return the laws that hold one slip, where there are several."""
+    """Return the laws that hold one slip, where there are several.
+
+    In a plane they must share both components: of one alone nothing tells which gives way first.
+    """
     found: list[list[tuple[Sticking, float]]] = []
     for goal in system.goals:
         if not isinstance(goal, Sticking):
@@ -118,7 +127,14 @@ def _groups(system: PosedMechanics) -> list[_Group]:
                 break
         else:
             found.append([(goal, 1.0)])
-    return [_group(system, known) for known in found if len(known) > 1]
+    groups = [_group(system, known) for known in found if len(known) > 1]
+    slips = Counter(goal.held_by for goal in system.goals if isinstance(goal, Sticking))
+    alike = Counter(group.kind for group in groups)
+    return [
+        group
+        for group in groups
+        if all(slips[goal.held_by] == alike[group.kind] for goal in group.goals)
+    ]
 
 
 def _group(system: PosedMechanics, known: Sequence[tuple[Sticking, float]]) -> _Group:

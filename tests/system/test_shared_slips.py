@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.errors import RedundantConstraintsError
 from daesolve.multibody.friction_laws import Coulomb
 
 GRAVITY = 9.81
@@ -119,3 +120,24 @@ def test_start_values_of_the_laws_say_whether_the_slip_is_held():
         assert not run.events
         assert run.end_state["x"] == 0.0
         assert run.audit().holds
+
+
+@pytest.mark.parametrize("second", [[1, 0], [1, 2]], ids=["one component", "other ratios"])
+def test_laws_that_share_a_part_of_a_slip_in_a_plane_are_not_taken_for_one(second):
+    q = ds.coordinates(x="m", y="m")
+    slips = [q.dot.vector, ca.vertcat(*[c * q.dot.vector[k] for k, c in enumerate(second) if c])]
+    rubs = [Coulomb(0.1).act(f"rub{k}", slip, ca.SX(10.0)) for k, slip in enumerate(slips)]
+    force = sum(
+        (ca.jtimes(s, q.dot.vector, r.force, True) for s, r in zip(slips, rubs, strict=True)),
+        ca.SX.zeros(2, 1),
+    )
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=ca.sumsqr(q.dot.vector) / 2,
+        force=force,
+        goals=[goal for rub in rubs for goal in rub.goals],
+        discrete=[rub.discrete for rub in rubs],
+        events=[event for rub in rubs for event in rub.events],
+    )
+    with pytest.raises(RedundantConstraintsError, match="depend on each other"):
+        ds.solve(system, 1.0, {"x_dot": 0.0, "y_dot": 0.0})
