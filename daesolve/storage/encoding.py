@@ -261,6 +261,15 @@ def to_parquet(table: pa.Table) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
+def numbers_of(table: pa.Table, name: str) -> np.ndarray:
+    """Return a column of numbers, none of them missing, as an array (rows,).
+
+    `ChunkedArray.to_numpy` would import pandas for this where it is installed.
+    """
+    chunks = [np.from_dlpack(chunk) for chunk in table.column(name).chunks]
+    return chunks[0] if len(chunks) == 1 else np.concatenate([np.empty(0), *chunks])
+
+
 def with_digest(table: pa.Table) -> pa.Table:
     """Return a table that carries the digest of its content, for a file without a checkpoint."""
     return table.replace_schema_metadata({SEAL: _digest_of_table(table)})

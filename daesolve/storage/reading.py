@@ -19,7 +19,7 @@ from daesolve.errors import (
     NotARunError,
     TornPartError,
 )
-from daesolve.storage.encoding import is_whole, read_parquet, select
+from daesolve.storage.encoding import is_whole, numbers_of, read_parquet, select
 from daesolve.storage.files import (
     Check,
     checkpoint_file,
@@ -212,7 +212,7 @@ class Stored:
                 table = read(wanted)
                 first = (offset + skip) // every
                 for name in wanted:
-                    values = table.column(name).to_numpy()[skip::every]
+                    values = numbers_of(table, name)[skip::every]
                     found[name][first : first + len(values)] = values
             offset += rows
         return found
@@ -238,7 +238,7 @@ class Stored:
         """
         part = self._part(number)
         samples, events = (
-            np.empty(0) if file is None else self._read(number, file, ["t"]).column("t").to_numpy()
+            np.empty(0) if file is None else numbers_of(self._read(number, file, ["t"]), "t")
             for file in (part.samples, part.events)
         )
         return samples, events

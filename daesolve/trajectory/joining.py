@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.storage import Stored
-from daesolve.storage.encoding import read_parquet
+from daesolve.storage.encoding import numbers_of, read_parquet
 from daesolve.storage.files import samples_file
 from daesolve.trajectory.samples import Samples, every_of
 
@@ -245,7 +245,7 @@ def _leading(stored: Stored) -> Samples:
             break
         table = read_parquet(samples_file(stored.directory, number), wanted)
         for name in wanted:
-            pieces[name].append(table.column(name).to_numpy()[: LEADING - count])
+            pieces[name].append(numbers_of(table, name)[: LEADING - count])
         count += table.num_rows
     read = {name: np.concatenate(parts) for name, parts in pieces.items()}
     states, reactions, outputs = (
