@@ -411,6 +411,9 @@ def _columns(value: Any) -> dict[str, tuple[float | None, ...]]:
 
 def _column(value: Any) -> tuple[float | None, ...]:
     _require(_is_row(value), "a value for each time", value)
+    # Columns are long, and of plain numbers but for gaps.
+    if all(type(entry) is float for entry in value) and np.isfinite(value).all():
+        return tuple(value)
     return tuple(None if _is_gap(entry) else _number(entry) for entry in value)
 
 

@@ -98,6 +98,7 @@ def handover() -> ds.MechanicalSystem:
     )
 
 
+@pytest.mark.long_beyond(3)
 @pytest.mark.parametrize(
     ("formulation", "solver", "within"),
     [

@@ -12,7 +12,7 @@ SECONDS = 3.0
 
 @pytest.mark.slow
 @pytest.mark.long_rows("omni-wheel-dropped")
-@pytest.mark.long_beyond(24)
+@pytest.mark.long_beyond(8)
 @pytest.mark.parametrize(
     ("problem", "case"), [pytest.param(p, c, id=f"{p.name}-{c.name}") for p, c in CASES]
 )

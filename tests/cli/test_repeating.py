@@ -83,7 +83,7 @@ FURTHER = [
 
 @pytest.mark.default_rows(1)
 @pytest.mark.long_rows("chaplygin-sleigh --until 1 --formulation viscous:1e-7 --initial speed=2")
-@pytest.mark.long_beyond(15)
+@pytest.mark.long_beyond(8)
 @pytest.mark.slow_rows(
     "pendulum --until 1 --every 0.0010000000000000002",
     "pendulum --until 1 --formulation projected --rate 20 --rate energy=off",

@@ -74,6 +74,7 @@ def compare(plant: Plant, module: ModuleType, library: ctypes.CDLL, system: Any)
     assert [entry.name for entry in plant.states] == list(dynamics.labels.states)
 
 
+@pytest.mark.long_beyond(3)
 @pytest.mark.long_rows("bicycle-None", "omni-rolling-None")
 @pytest.mark.slow
 @needs_compiler
@@ -88,6 +89,7 @@ def test_exported_problems_have_our_numbers(tmp_path, problem, name):
     compare(plant, module, built(directory / "plant.c", "-O1"), system)
 
 
+@pytest.mark.long_beyond(3)
 @pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("0.0-driven", "5.0-driven", "5.0-quaternion", "5.0-switched")
 @needs_compiler

@@ -22,6 +22,7 @@ motion is chaotic."""
 STATES = ("x", "y", "x_dot", "y_dot")
 
 
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("contact", [True, False])
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
@@ -87,6 +88,7 @@ PASSING = {
 }
 
 
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("system", PASSING.values(), ids=PASSING)
 def test_however_long_the_steps_that_a_tool_asks_for_events_are_those_of_a_run(
@@ -133,6 +135,7 @@ def _oscillating(guard: Callable[..., Any], shift_at: float = 9.0) -> ds.Mechani
     )
 
 
+@pytest.mark.long_beyond(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
 @pytest.mark.parametrize(

@@ -247,6 +247,7 @@ def test_a_system_without_supports_may_call_its_events_as_guides_do():
     assert run.times[1:-1].tolist() == [event.time for event in run.events]
 
 
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["steps", "linear"])
 @pytest.mark.parametrize("speed", [0.75, -0.75])

@@ -128,6 +128,7 @@ def test_the_limit_is_that_of_a_convex_programme(on_nodes, load, parameter, betw
     assert limit.slides_from == limit.value
 
 
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameter", "least", "most"),

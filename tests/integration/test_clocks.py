@@ -28,6 +28,7 @@ def clock(period):
 SOLVERS = ["taylor", "dop853", "radau", pytest.param("cvodes", marks=pytest.mark.slow)]
 
 
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow_rows("whole ratios-dop853", "same-radau")
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import daesolve as ds
 from daesolve.storage import Stored
 from daesolve.trajectory.results import Outcome
 
-UNTIL = 6000.0
-PARTS = 25
+UNTIL = 2400.0
+PARTS = 10
 RUN = f"""
 import os, signal, sys
 import daesolve as ds
@@ -78,7 +78,7 @@ def begun(directory, process):
         time.sleep(0.005)
 
 
-@pytest.mark.long_beyond(3)
+@pytest.mark.long_beyond(2)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.slow
 def test_a_run_that_is_killed_at_any_instant_goes_on(tmp_path, whole, seed):
@@ -90,7 +90,7 @@ def test_a_run_that_is_killed_at_any_instant_goes_on(tmp_path, whole, seed):
     same(tmp_path, whole)
 
 
-@pytest.mark.long_beyond(3)
+@pytest.mark.long_beyond(2)
 @pytest.mark.parametrize("call", random.Random(7).sample(range(13, 8 * PARTS), 8))
 @pytest.mark.slow
 def test_a_run_that_is_killed_while_it_writes_goes_on(tmp_path, whole, call):

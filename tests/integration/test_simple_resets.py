@@ -106,6 +106,7 @@ def _both_ways(
     return followed, solve(), count[0]
 
 
+@pytest.mark.long_beyond(10)
 @pytest.mark.default_rows(2)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("pose", [_box, _sampled, _pendulum, _kicked])

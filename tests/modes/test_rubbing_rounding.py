@@ -58,6 +58,7 @@ def test_a_heavy_block_that_waits_on_two_feet_keeps_its_rate():
     assert times_of(run, "rear_slips") == pytest.approx([math.asin(0.3 * 9.81 / 3.9)], rel=1e-12)
 
 
+@pytest.mark.long_beyond(4)
 @pytest.mark.default_rows(1)
 @pytest.mark.slow_rows("True-0.001", "True-1.0", "True-1e-06", "False-1.0", "True-1e-09")
 @pytest.mark.parametrize("size", [1.0, 1e-3, 1e-6, 1e-9])
@@ -172,7 +173,7 @@ def pushed_along(shape, ratio):
     return begin, rest.t[-1], rest.y[1, -1]
 
 
-@pytest.mark.long_beyond(12)
+@pytest.mark.long_beyond(4)
 @pytest.mark.slow
 @pytest.mark.default_rows(15)
 @pytest.mark.slow_rows(

@@ -276,7 +276,7 @@ def test_four_feet_without_a_spin_come_to_rest_as_a_point_does():
     assert abs(run["yaw"][-1]) <= 1e-12
 
 
-@pytest.mark.long_beyond(3)
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 9))]
@@ -330,6 +330,7 @@ def test_a_rod_in_space_that_may_fly_or_slide_on_does_what_it_did_where_that_is_
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("radau", "lsoda")]
 
 
+@pytest.mark.long_beyond(5)
 @pytest.mark.slow
 @pytest.mark.slow_rows("taylor-1.7e-07", "taylor-1e-11", "taylor-3e-09", "dop853-1e-11")
 @pytest.mark.parametrize("speed", [1e-11, 3e-9, 1.7e-7])
@@ -354,6 +355,7 @@ def test_a_run_that_begins_just_before_a_point_sticks_goes_on_at_the_usual_pace(
     assert run.statistics.steps < 400
 
 
+@pytest.mark.long_beyond(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "lsoda", *SLOW[:1]])
 @pytest.mark.parametrize("width", [1e-4, 1e-6])

@@ -239,6 +239,7 @@ def test_a_pinion_drives_its_rack_through_many_turns_in_closed_form(in_space):
     assert run["mesh"][-1] == pytest.approx(2.0 * 0.2 * turning, abs=1e-11 * 10**2 * 2.0 * 10)
 
 
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("in_space", [False, True])
 @pytest.mark.parametrize("crossed", [False, True])

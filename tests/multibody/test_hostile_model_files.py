@@ -59,6 +59,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.long_beyond(4)
 @pytest.mark.default_rows(1)
 @pytest.mark.slow_rows(
     "nothing moves",

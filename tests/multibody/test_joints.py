@@ -138,6 +138,7 @@ def test_each_row_holds_one_component_of_the_relative_velocity(kind, given_numbe
     np.testing.assert_allclose(jacobian, [rows[name] for name in held], atol=1e-13)
 
 
+@pytest.mark.long_beyond(7)
 @pytest.mark.default_rows(2)
 @pytest.mark.parametrize("kind", HELD)
 def test_rows_are_independent_and_rates_are_those_of_the_angles_and_displacements(kind):

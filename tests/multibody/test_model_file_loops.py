@@ -55,6 +55,7 @@ def test_a_planar_loop_in_space_is_refused_by_name_unless_a_rule_is_given(tmp_pa
     assert run.outcome is ds.Outcome.COMPLETED
 
 
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "start",

@@ -55,6 +55,7 @@ SWITCHED_OFF = {
 }
 
 
+@pytest.mark.long_beyond(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_options_act_as_in_mujoco(tmp_path: Path, name: str) -> None:

@@ -116,7 +116,7 @@ def ended(words):
     return found
 
 
-@pytest.mark.long_beyond(24)
+@pytest.mark.long_beyond(5)
 @pytest.mark.default_rows(1)
 @pytest.mark.slow_rows(
     'start-raise Deep("x")',
@@ -156,7 +156,7 @@ def test_what_a_rule_raises_is_named_with_its_cause(tmp_path):
         ds.problem(str(file)).case().solve(0.01)
 
 
-@pytest.mark.long_beyond(6)
+@pytest.mark.long_beyond(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("line", FAILS + RETURNS)
 @pytest.mark.parametrize("place", ["drawing", "figure"])

@@ -349,6 +349,7 @@ def test_a_table_whose_argument_has_a_parameter_has_its_derivative():
     assert np.max(np.abs(found.matrix.ravel() - [-0.4, 1.0])) < 1e-12
 
 
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["steps", "linear", "cubic"])
 def test_derivatives_by_the_values_of_a_table_are_those_by_what_is_added_to_them(kind):

@@ -54,7 +54,7 @@ def joined_across(line, told):
 
 @pytest.mark.default_rows(1)
 @pytest.mark.long_rows("omni-lifting", "three-supports")
-@pytest.mark.long_beyond(8)
+@pytest.mark.long_beyond(5)
 @pytest.mark.slow_rows("rolling-wheel")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in NAMES]

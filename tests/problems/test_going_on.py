@@ -53,7 +53,7 @@ def assert_goes_on(case, whole, begin):
         assert second.end_state[name] == pytest.approx(value, abs=1e-9 * largest)
 
 
-@pytest.mark.long_beyond(9)
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "case"), ALL)
 def test_a_run_from_the_end_and_from_a_point_of_another_is_the_motion_of_one(name, case):
@@ -100,6 +100,7 @@ def test_what_is_said_of_the_start_is_newer_than_the_run_that_ended():
     assert (elsewhere.times[0], elsewhere["x"][-1]) == (2.0, pytest.approx(2.0, rel=1e-14))
 
 
+@pytest.mark.long_beyond(7)
 @pytest.mark.default_rows(1)
 @pytest.mark.slow_rows(
     "-7.3-0.3-0.0",

@@ -56,7 +56,7 @@ def by_equations(name: str) -> list[list[BoundCase]]:
 
 
 @pytest.mark.long_rows("bicycle", "rattleback", "rolling-wheel")
-@pytest.mark.long_beyond(11)
+@pytest.mark.long_beyond(4)
 @pytest.mark.default_rows(2)
 @pytest.mark.slow_rows(
     "andrews",
@@ -83,7 +83,7 @@ def test_a_case_starts_with_each_parameter_changed_or_names_its_range(name: str)
 
 
 @pytest.mark.long_rows("bicycle", "rattleback")
-@pytest.mark.long_beyond(14)
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_other_cases_start_with_each_parameter_changed_or_name_its_range(name: str) -> None:
@@ -112,7 +112,7 @@ def test_other_cases_start_with_each_parameter_changed_or_name_its_range(name: s
     "tripod",
     "woodpecker",
 )
-@pytest.mark.long_beyond(6)
+@pytest.mark.long_beyond(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_first_case_runs_with_each_parameter_changed_or_says_why_not(name: str) -> None:

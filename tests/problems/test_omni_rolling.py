@@ -306,7 +306,7 @@ IMPACTS_A_SHAPE = 600
 
 
 @pytest.mark.long_rows("8-4", "8-6")
-@pytest.mark.long_beyond(6)
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("wheels", [3, 4, 5, 6])
 @pytest.mark.parametrize("rollers", [4, 5, 6, 7, 8])

@@ -222,6 +222,7 @@ def test_many_goals_with_long_names_leave_room_for_their_curves(told):
         assert axes.get_position().width > 0.3
 
 
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "named"), [(0.0, True), (None, False), (1e-16, False)])
 def test_residuals_that_are_always_zero_are_named_and_take_no_panel(told, size, named):

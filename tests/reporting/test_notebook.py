@@ -270,6 +270,7 @@ def test_an_animation_plays_in_its_frame(browser, shown, tmp_path):
 PLAYER = "() => getComputedStyle(document.body).backgroundColor"
 
 
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", THEMES)
 def test_an_animation_has_the_colours_of_the_notebook(browser, shown, theme, tmp_path):

@@ -87,6 +87,7 @@ def test_an_unknown_method_is_refused():
 # -- IDA -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long_beyond(4)
 @pytest.mark.slow
 @every_form
 @pytest.mark.parametrize("until", [10.0, -10.0])

@@ -27,7 +27,7 @@ SPARED = 15
 """The default suite has every so-many-th of them."""
 
 
-@pytest.mark.long_beyond(12)
+@pytest.mark.long_beyond(9)
 @pytest.mark.long_rows("0", "10", "110")
 @pytest.mark.slow_rows(
     "1",

@@ -47,7 +47,7 @@ def check(case: Case, solver: str = "", formulation: str = "") -> None:
     "redundant, chosen once: 4 parallel cranks, drop",
     "touching contacts: 3 balls, e = 1",
 )
-@pytest.mark.long_beyond(80)
+@pytest.mark.long_beyond(18)
 @pytest.mark.default_rows(13)
 @pytest.mark.slow_rows(
     "contact of a moving surface: sine in x, e = 0, from the table",

@@ -243,6 +243,7 @@ def test_a_range_that_cannot_be_is_refused(over: dict[str, object], sentence: st
         continue_orbit(orbit, over)  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.long_beyond(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("law", ["fmax", "linear", "cubic"])
 def test_a_branch_goes_on_where_its_orbit_reaches_a_kink_or_a_node(

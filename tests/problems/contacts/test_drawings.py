@@ -26,6 +26,7 @@ def drawn(name, case=None, until=0.05, samples=6):
     return bound, run, document(run, bound.identity())
 
 
+@pytest.mark.long_beyond(4)
 @pytest.mark.slow
 @pytest.mark.slow_rows("newtons-cradle", "slider-crank-clearance", "woodpecker")
 @pytest.mark.parametrize("name", PROBLEMS)

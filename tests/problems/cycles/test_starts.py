@@ -25,6 +25,7 @@ def numbers(case):
     return {name: value for name, value in case.full_parameters.items() if name not in discrete}
 
 
+@pytest.mark.long_beyond(2)
 @pytest.mark.long_rows("impact-oscillator")
 @pytest.mark.slow_rows("belt-oscillator", "bouncing-ball", "forced-pendulum")
 @pytest.mark.parametrize(
