@@ -44,6 +44,16 @@ def test_two_parts_run_beside_each_other_and_a_part_of_both_processors_alone(tmp
     assert set(outcomes(parts, tmp_path).values()) == {PASSED}
 
 
+def test_a_part_that_mostly_waits_delays_no_other(tmp_path):
+    meet = "touch {0}; until [ -e {1} ] && [ -e {2} ]; do sleep 0.01; done"
+    parts = [
+        Part("a", meet.format("a", "b", "waiting"), folder=tmp_path),
+        Part("b", meet.format("b", "a", "waiting"), folder=tmp_path),
+        Part("waiting", meet.format("waiting", "a", "b"), processors=0, folder=tmp_path),
+    ]
+    assert set(outcomes(parts, tmp_path).values()) == {PASSED}
+
+
 def test_a_decisive_part_that_fails_stops_the_others(tmp_path):
     parts = [
         Part("endless", "touch began; sleep 1000 & wait", folder=tmp_path),

@@ -75,7 +75,14 @@ def parts_of(scratch: Path, readme: str, tests: Selection) -> list[Part]:
             f"{printed(readme, 'run')}\ntest -s runs/hoop/report.html",
             folder=main,
         ),
-        # Linters need a processor while tools are fetched and built.
+        # It waits for the network most of the time.
+        Part(
+            "Debian's packages",
+            "bash tools/chromium/install\nbash tools/latex/install",
+            processors=0,
+            folder=main,
+        ),
+        # Linters need a processor while Assimulo is built.
         Part(
             "linters",
             f"{use_dev}ruff format --check .\nruff check .\npyright\nlint-imports",
@@ -86,17 +93,16 @@ def parts_of(scratch: Path, readme: str, tests: Selection) -> list[Part]:
         # Assimulo is built for the environment of the README, which nothing uses meanwhile; the
         # other one then gets the wheel.
         Part(
-            "tools",
-            "bash tools/chromium/install\nbash tools/latex/install\n"
+            "Assimulo",
             "bash tools/assimulo/install .venv/bin/python",
-            needs=("README's first command",),
+            needs=("README's first command", "Debian's packages"),
             folder=main,
         ),
         Part(
             "environment of the tests",
             f"{python} -m pip install -q --no-deps -e . -e ./problems\n"
             f"bash tools/assimulo/install {python}",
-            needs=("environment", "tools"),
+            needs=("environment", "Assimulo"),
             folder=main,
         ),
         # The longest of one processor begins first.

@@ -28,7 +28,8 @@ class Part:
     needs
         The parts that must pass before.
     processors
-        How many it claims; it may use more while others leave them.
+        How many it claims; it may use more while others leave them. 0 keeps one that mostly
+        waits from delaying others.
     live
         Whether it prints as it goes, not at its end.
     decisive
