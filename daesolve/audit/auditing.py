@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from daesolve.audit.certificate import Certificate
 from daesolve.audit.equations import check_equations
-from daesolve.audit.expressions import Expressions, UnknownSymbolsError
+from daesolve.audit.expressions import Expressions, UncheckableError
 from daesolve.audit.goals import check_goals, check_outputs
 from daesolve.audit.jumps import check_jumps
 from daesolve.audit.passages import check_events
@@ -27,22 +27,14 @@ def audit(certificate: Certificate) -> Audit:
         return Audit((unchecked("run", "", "it took no step"),), certificate.left_out)
     try:
         along = Expressions(certificate)
-    except UnknownSymbolsError as error:
+    except UncheckableError as error:
         return Audit((unchecked("run", "", str(error)),), certificate.left_out)
-    found = [*check_goals(certificate, along), *check_equations(certificate, along)]
-    found += [*check_jumps(certificate, along), *check_events(certificate, along)]
-    found += [*check_outputs(certificate, along), *_tables(certificate, along)]
-    found += [*check_sampled(certificate, along)]
+    found = [*check_goals(along), *check_equations(along), *check_jumps(along)]
+    found += [*check_events(along), *check_outputs(along), *check_sampled(along)]
+    # The tables that the run used, held against their nodes.
+    begin, said = float(certificate.starts[0]), "the run used another piece of it"
+    found += [judged("table", n, off, 1e-9, begin, said) for n, off in along.tables.items()]
     return Audit(tuple(found), certificate.left_out)
-
-
-def _tables(certificate: Certificate, along: Expressions) -> list[Finding]:
-    """Hold the tables that the run used against their nodes."""
-    begin = float(certificate.starts[0])
-    return [
-        judged("table", name, worst, 1e-9, begin, "the run used another piece of it")
-        for name, worst in along.tables.items()
-    ]
 
 
 def merged(parts: Sequence[Audit]) -> Audit:

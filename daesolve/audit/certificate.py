@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -27,23 +27,31 @@ _SPIKES = _TAIL / np.linalg.norm(_TAIL, axis=0)
 """(5, NODES) the tails of series, of length one, of motions in which one node is off."""
 ALONE = 3e-3
 """The part of a tail that other nodes may contribute where one is off."""
+STEPS_OFF = 1e4
+"""How many times the accuracy of its steps other methods may be off: what lies between the ends of
+steps is less accurate than the ends."""
 LEAST = 1e-12
 """The part of the largest value from which a tail is looked at: below, it is rounding."""
+ONCE = np.zeros(1)
+"""The place of the only node of an instant."""
 FINE = np.linspace(0.0, 1.0, 3 * NODES + 1)
 """Where the polynomial of a step is looked at for passages through zero; its ends among them."""
-_AT_FINE = legendre.legvander(2.0 * FINE - 1.0, NODES - 1)
-
-
-def _integrals() -> np.ndarray:
-    """Return the matrix of the integrals from the first node to each, for a step of length one."""
-    integrals = np.array(legendre.legint(np.eye(NODES), lbnd=float(_POINTS[0])))
-    return np.array(legendre.legval(_POINTS, integrals)).T @ _SERIES / 2.0
-
-
-_INTEGRALS = _integrals()
-_SLOPES = np.array(
-    legendre.legval(_POINTS, np.array(legendre.legder(np.eye(NODES)))).T @ _SERIES * 2.0
+_INTEGRALS, _SLOPES = (
+    np.array(legendre.legval(_POINTS, np.array(series))).T @ _SERIES
+    for series in (
+        legendre.legint(np.eye(NODES), lbnd=float(_POINTS[0])) / 2.0,
+        legendre.legder(np.eye(NODES)) * 2.0,
+    )
 )
+"""(NODES, NODES) for a step of length one: integrals from the first node to each, and slopes."""
+
+
+def _series_at(fractions: np.ndarray) -> np.ndarray:
+    """Return the matrices from values at the nodes of steps to those at fractions of them."""
+    return legendre.legvander(2.0 * fractions - 1.0, NODES - 1) @ _SERIES
+
+
+_AT_FINE = _series_at(FINE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +90,8 @@ class Certificate:
         The slip per unit of the reaction of friction that replaces constraints on velocities.
     scales
         How large the parts of the run before were; all parts share it.
+    places
+        Where the nodes are, as fractions of the step; instants have one, at their start.
     """
 
     system: Any
@@ -101,18 +111,22 @@ class Certificate:
     given: Mapping[str, float] = field(default_factory=dict[str, float])
     mobility: float = 0.0
     scales: dict[str, float] = field(default_factory=dict[str, float])
+    places: np.ndarray = field(default_factory=lambda: PLACES)
 
     def scale(self, name: str, values: np.ndarray) -> float:
         """Return the largest magnitude of something in the run, here and in earlier parts."""
-        known = values[np.isfinite(values)]
-        here = float(np.max(np.abs(known), initial=0.0))
+        here = float(np.max(np.abs(values[np.isfinite(values)]), initial=0.0))
         self.scales[name] = max(self.scales.get(name, 0.0), here)
         return self.scales[name]
+
+    def allows(self, least: float) -> float:
+        """Return the part that something may be off that a precise method leaves at `least`."""
+        return max(least, STEPS_OFF * self.accuracy)
 
     @property
     def times(self) -> np.ndarray:
         """(n, NODES) s."""
-        return self.starts[:, None] + self.lengths[:, None] * PLACES
+        return self.starts[:, None] + self.lengths[:, None] * self.places
 
     @property
     def sign(self) -> float:
@@ -120,14 +134,18 @@ class Certificate:
         return -1.0 if len(self.lengths) and self.lengths[0] < 0.0 else 1.0
 
     @property
-    def last_step(self) -> Certificate:
-        """The last of the steps."""
+    def lasts(self) -> float:
+        """How long all steps take, s."""
+        return float(np.sum(np.abs(self.lengths))) + 1e-300
+
+    def only(self, chosen: Any) -> Self:
+        """Return some of the steps."""
         return replace(
             self,
-            starts=self.starts[-1:],
-            lengths=self.lengths[-1:],
-            columns={name: rows[-1:] for name, rows in self.columns.items()},
-            values={name: rows[-1:] for name, rows in self.values.items()},
+            starts=self.starts[chosen],
+            lengths=self.lengths[chosen],
+            columns={name: rows[chosen] for name, rows in self.columns.items()},
+            values={name: rows[chosen] for name, rows in self.values.items()},
         )
 
     def followed_by(self, part: Certificate) -> Certificate:
@@ -142,10 +160,6 @@ class Certificate:
             values={n: np.concatenate([self.values[n], rows]) for n, rows in part.values.items()},
         )
 
-    def time_at(self, step: int, node: int) -> float:
-        """Return the time of a node, s."""
-        return float(self.starts[step] + self.lengths[step] * PLACES[node])
-
     def parts_of(self, steps: np.ndarray, firsts: np.ndarray, parts: np.ndarray) -> Certificate:
         """Return parts of some of the steps as steps, whose columns are the polynomials of these.
 
@@ -156,18 +170,21 @@ class Certificate:
         firsts, parts
             (k,) where each part begins, and how long it is, as fractions of the step.
         """
-        places = 2.0 * (firsts[:, None] + parts[:, None] * PLACES) - 1.0
-        weights = legendre.legvander(places, NODES - 1) @ _SERIES
+        weights = _series_at(firsts[:, None] + parts[:, None] * self.places)
         return replace(
             self,
+            values={name: rows[steps] for name, rows in self.values.items()},
             starts=self.starts[steps] + self.lengths[steps] * firsts,
             lengths=self.lengths[steps] * parts,
             columns={
                 name: np.einsum("kij,kj->ki", weights, rows[steps])
                 for name, rows in self.columns.items()
             },
-            values={name: rows[steps] for name, rows in self.values.items()},
         )
+
+    def at(self, steps: np.ndarray, fractions: np.ndarray) -> Certificate:
+        """Return instants in, or beside, some of the steps as steps with one node."""
+        return replace(self, places=ONCE).parts_of(steps, fractions, np.zeros(len(steps)))
 
     def integrated(self, values: np.ndarray) -> np.ndarray:
         """Return the integrals from the first node of each step to each, of (..., n, NODES)."""
@@ -188,6 +205,11 @@ class Certificate:
             spikes = size - np.max((bent @ _SPIKES) ** 2, axis=-1, initial=0.0)
             missing[seen] = np.where(spikes <= ALONE**2 * size, 0.0, missing[seen])
         return missing
+
+
+def same_instant(times: Any, others: Any) -> np.ndarray:
+    """Tell where times are those of one instant, but for what resets and rounding put between."""
+    return np.abs(times - others) <= 1e-12 * np.maximum(1.0, np.abs(times))
 
 
 def sides(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -213,4 +235,4 @@ def rates(values: np.ndarray) -> np.ndarray:
 
 def fine(values: np.ndarray) -> np.ndarray:
     """Return the polynomials through (..., n, NODES) at `FINE`, (..., n, len(FINE))."""
-    return values @ (_AT_FINE @ _SERIES).T
+    return values @ _AT_FINE.T

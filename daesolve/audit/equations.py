@@ -7,8 +7,9 @@ those in quasi-velocities balance dT/dv by Hamel's equations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import casadi as ca
@@ -17,16 +18,20 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from daesolve.audit.certificate import Certificate
-from daesolve.audit.expressions import Expressions, UnknownSymbolsError, size_of
+from daesolve.audit.expressions import (
+    Expressions,
+    UncheckableError,
+    by_name,
+    ideal_goals,
+    size_of,
+)
+from daesolve.audit.judging import attempt, judge
 from daesolve.posing.goals import Goal, Nonholonomic
-from daesolve.trajectory.findings import Finding, Verdict, unchecked
+from daesolve.trajectory.findings import Finding, unchecked
 
 ALLOWED = 1e-7
 """The relative defect of a balance over one step that a precise method may leave: most leave 1e-12,
 and long steps near a singular position 1e-8."""
-STEPS_OFF = 1e4
-"""How many times the accuracy of its steps a balance of other methods may be off: what lies between
-the ends of steps is less accurate than the ends."""
 SHARP = 1e-7
 """The part of its terms that the polynomials of a step may miss for its balance to say much."""
 ENERGY = "energy"
@@ -52,33 +57,34 @@ class Balance:
     beside: np.ndarray | float = 0.0
 
 
-def check_equations(certificate: Certificate, along: Expressions) -> list[Finding]:
+def check_equations(along: Expressions) -> list[Finding]:
     """Hold rates of positions, velocities, quadratures and meters against what was posed."""
+    checks = {
+        "rates of positions": _kinematics,
+        "equations of motion": momenta_balance,
+        "rates of quadratures": _quadratures,
+        "meters": _meters,
+    }
     found: list[Finding] = []
-    for check, balance in (
-        ("rates of positions", _kinematics),
-        ("equations of motion", momenta_balance),
-        ("rates of quadratures", _quadratures),
-        ("meters", _meters),
-    ):
-        try:
-            found += _judged(check, certificate, balance(certificate, along))
-        except UnknownSymbolsError as error:
-            found.append(unchecked(check, "", str(error)))
-        except np.linalg.LinAlgError:
-            found.append(unchecked(check, "", "the kinematics are singular"))
+    for check, balance in checks.items():
+        found += attempt(check, "", partial(_judged, check, along, balance))
     return found
 
 
-def _judged(check: str, certificate: Certificate, balance: Balance | None) -> list[Finding]:
-    if balance is None or not balance.names:
-        return []
+def _judged(
+    check: str, along: Expressions, balancing: Callable[[Expressions], Balance | None]
+) -> Iterator[Finding]:
+    balance = balancing(along)
+    if balance is None:
+        return
+    certificate = along.certificate
     largest = certificate.scale(check, np.append(balance.held, balance.beside))
     # Reactions follow from all loads together: the largest one rounds each of them.
     loads = np.nan_to_num(np.max(np.abs(balance.sizes), axis=(0, 2), initial=0.0))
-    largest = np.maximum(largest, np.abs(certificate.lengths) * loads)
-    rows = zip(balance.names, balance.held, balance.load, balance.sizes, strict=True)
-    return [_judged_one(check, certificate, *row, largest) for row in rows]
+    least = max(ROUNDING, certificate.accuracy)
+    least *= np.maximum(largest, np.abs(certificate.lengths) * loads)
+    for row in zip(balance.names, balance.held, balance.load, balance.sizes, strict=True):
+        yield _judged_one(check, certificate, *row, least)
 
 
 def _judged_one(
@@ -88,75 +94,77 @@ def _judged_one(
     held: np.ndarray,
     load: np.ndarray,
     sizes: np.ndarray,
-    largest: np.ndarray,
+    least: np.ndarray,
 ) -> Finding:
-    """Judge one balance over n steps, (n, NODES) each; `largest`, (n,), tells its rounding."""
-    known = np.isfinite(held).all(axis=1) & np.isfinite(load).all(axis=1)
+    """Judge one balance over n steps, (n, NODES) each; `least`, (n,), tells its rounding."""
+    known = np.isfinite(held + load).all(axis=1)
     if not known.any():
         return unchecked(check, name, "the run has no reactions here")
-    lengths = np.abs(certificate.lengths)
-    defects = np.max(np.abs(held - held[:, :1] - certificate.integrated(load)), axis=1)
-    size = np.max(np.abs(held), axis=1) + lengths * np.max(np.abs(sizes), axis=1)
-    allowed = max(ALLOWED, STEPS_OFF * certificate.accuracy)
+    lengths, fastest = np.abs(certificate.lengths), np.max(np.abs(sizes), axis=1)
+    allowed = certificate.allows(ALLOWED)
     # The times of nodes are rounded, which is much of a short step at a late time.
     clock = 4.0 * np.spacing(np.abs(certificate.starts) + lengths)
-    least = max(ROUNDING, certificate.accuracy) * largest
-    size += (least + clock * np.max(np.abs(sizes), axis=1)) / allowed + 1e-300
-    blurred = (certificate.unresolved(held) + lengths * certificate.unresolved(load)) / size
-    relative = np.where(known, defects / size, 0.0)
+    size = np.max(np.abs(held), axis=1) + lengths * fastest
+    size += (least + clock * fastest) / allowed + 1e-300
+    off = np.max(np.abs(held - held[:, :1] - certificate.integrated(load)), axis=1)
+    missed = certificate.unresolved(held) + lengths * certificate.unresolved(load)
+    relative, blurred = (np.where(known, part / size, 0.0) for part in (off, missed))
     sharp = known & (blurred <= max(SHARP, allowed))
-    over = relative - np.where(known, blurred, 0.0) > allowed
-    if not sharp.any() and not over.any():
+    over = relative - blurred > allowed
+    if not (over | sharp).any():
         return unchecked(check, name, "its steps are too long for the nodes of an audit")
-    worst = int(np.argmax(np.where(over if over.any() else sharp, relative, 0.0)))
-    time = float(certificate.starts[worst])
-    if not over.any():
-        passed_by = int(len(sharp) - np.count_nonzero(sharp))
-        rest = f"{passed_by} of {len(sharp)} steps are too long for its nodes" if passed_by else ""
-        return Finding(check, name, Verdict.HOLDS, float(relative[worst]), time, rest)
-    return Finding(
-        check,
-        name,
-        Verdict.CONTRADICTED,
-        float(relative[worst]),
-        time,
-        f"the balance of {name} is off by {defects[worst]:.2g}, {relative[worst]:.1g} of its "
-        f"terms, in the step from t = {time:.6g} s",
+    any_over, passed_by = over.any(), np.count_nonzero(~sharp)
+    finding = judge(
+        *(check, name, np.where(over if any_over else sharp, relative, 0.0)),
+        allowed if any_over else np.inf,
+        certificate.starts,
+        lambda place, worst, when: (
+            f"the balance of {name} is off by {off[place]:.2g}, {worst:.1g} of its terms, in the "
+            f"step from {when}"
+        ),
     )
+    rest = f"{passed_by} of {len(sharp)} steps are too long for its nodes" if passed_by else ""
+    return replace(finding, sentence=finding.sentence or rest)
 
 
-def _columns(certificate: Certificate, names: Sequence[str]) -> np.ndarray:
-    return np.array([certificate.columns[name] for name in names])
+def _of_rates(
+    along: Expressions,
+    names: Sequence[str],
+    rates: Sequence[ca.SX],
+    unsized: Sequence[ca.SX] | None = None,
+    beside: np.ndarray | float = 0.0,
+) -> Balance:
+    """Return the balance of columns whose rates are given."""
+    written = [along.written(rate) for rate in rates]
+    held = np.array([along.certificate.columns[name] for name in names])
+    sizes = map(size_of, written) if unsized is None else unsized
+    return Balance(names, held, along(written), along(sizes), beside)
 
 
-def _kinematics(certificate: Certificate, along: Expressions) -> Balance | None:
-    system = certificate.system
+def _kinematics(along: Expressions) -> Balance:
+    system = along.system
     if not hasattr(system, "coordinates"):
-        states = system.states
-        return _of_rates(certificate, along, states.names, by_name(system.rate, states.names))
-    rates = ca.vertsplit(along.written(system.coordinates.dot.vector))
-    return _of_rates(certificate, along, system.coordinates.names, rates)
+        return _of_rates(along, system.states.names, by_name(system.rate, system.states.names))
+    rates: ca.SX = system.coordinates.dot.vector
+    return _of_rates(along, system.coordinates.names, ca.vertsplit(rates))
 
 
-def _quadratures(certificate: Certificate, along: Expressions) -> Balance | None:
-    system = certificate.system
-    names = getattr(system, "quadratures", system.parameters.part([])).names
+def _quadratures(along: Expressions) -> Balance | None:
+    names = along.system.quadratures.names if hasattr(along.system, "quadratures") else ()
+    return _of_rates(along, names, by_name(along.system.integrands, names)) if names else None
+
+
+def _meters(along: Expressions) -> Balance | None:
+    names = names_of_meters(along.certificate)
     if not names:
         return None
-    return _of_rates(certificate, along, names, by_name(system.integrands, names))
-
-
-def _meters(certificate: Certificate, along: Expressions) -> Balance | None:
-    posed = getattr(certificate.system, "meters", {})
-    names = names_of_meters(certificate)
+    posed = getattr(along.system, "meters", {})
     powers = {name: along.written(without_unit(posed[name])) for name in names if name in posed}
     sizes = {name: size_of(power) for name, power in powers.items()}
     if WORK in names and WORK not in powers:
         powers[WORK], sizes[WORK] = _power(along)
-    load = along(powers[name] for name in names)
-    sized = along(sizes[name] for name in names)
-    energy = certificate.columns.get(ENERGY, 0.0)
-    return Balance(names, _columns(certificate, names), load, sized, energy)
+    listed = [powers[name] for name in names], [sizes[name] for name in names]
+    return _of_rates(along, names, *listed, along.certificate.columns.get(ENERGY, 0.0))
 
 
 def _power(along: Expressions) -> tuple[ca.SX, ca.SX]:
@@ -167,13 +175,12 @@ def _power(along: Expressions) -> tuple[ca.SX, ca.SX]:
     """
     system, moving = _without_guides(along.system), moving_of(along.system)
     v: ca.SX = system.v.vector
-    force = applied_force(along) + reactions_of(along, moving)
     potential = along.written(ca.SX(system.potential))
     if system.mass_matrix is not None:
-        mass: ca.SX = along.written(ca.densify(ca.SX(system.mass_matrix)))
-        energy = potential + ca.dot(v, mass @ v) / 2
+        energy = potential + ca.dot(v, momentum_of(along)) / 2
     else:
         energy = potential - along.written(ca.SX(system.kinetic))
+    force = applied_force(along) + reactions_of(along)
     power = ca.dot(force, v) + along.slopes(energy)[-1]
     weight = moving.T @ along.gradient(potential)
     return power, size_of(power) + ca.dot(ca.fabs(weight), ca.fabs(v))
@@ -191,44 +198,24 @@ def without_unit(entry: Any) -> ca.SX:
     return ca.SX(cast(Any, entry)[0] if isinstance(entry, tuple) else entry)
 
 
-def _of_rates(
-    certificate: Certificate, along: Expressions, names: Sequence[str], rates: Sequence[ca.SX]
-) -> Balance:
-    load = along(rates)
-    return Balance(names, _columns(certificate, names), load, along(map(size_of, rates)))
-
-
-def by_name(given: Any, names: Sequence[str]) -> list[ca.SX]:
-    """Return expressions given by name or as a column, in order; what is missing is zero."""
-    if isinstance(given, Mapping):
-        entries = cast(Mapping[str, Any], given)
-        return [ca.SX(entries.get(name, 0.0)) for name in names]
-    listed = [given] if isinstance(given, ca.SX | ca.DM) else cast(Sequence[ca.SX], given)
-    column = ca.vertcat(ca.SX(0, 1), *map(ca.SX, listed))
-    return ca.vertsplit(column) if column.numel() else [ca.SX(0)] * len(names)
-
-
 # -- momenta ---------------------------------------------------------------------------------------
 
 
-def momenta_balance(certificate: Certificate, along: Expressions) -> Balance | None:
+def momenta_balance(along: Expressions) -> Balance | None:
     """Return the balance of the momenta, or of the velocities where a mass matrix is given."""
-    system = certificate.system
+    system = along.system
     if not hasattr(system, "coordinates"):
         return None
     _without_guides(system)
-    moving = moving_of(system)
-    potential = along.written(ca.SX(system.potential))
-    force = applied_force(along) - moving.T @ along.gradient(potential)
-    force += reactions_of(along, moving)
+    moving, momentum = moving_of(system), momentum_of(along)
+    load = applied_force(along) + reactions_of(along)
+    load -= moving.T @ along.gradient(along.written(ca.SX(system.potential)))
     if system.mass_matrix is not None:
-        force += along.written(_by_velocity(system, system.gyroscopic))
-        return _newton(along, force)
-    kinetic = along.written(ca.SX(system.kinetic))
-    momentum, gradient = momentum_of(along), moving.T @ along.gradient(kinetic)
-    loads = along(ca.vertsplit(gradient + force))
-    sizes = along(size_of(part) for part in ca.vertsplit(gradient + force))
-    if system.kinematics is not None:
+        load += along.written(_by_velocity(system, system.gyroscopic)) + along.rate(momentum)
+    else:
+        load += moving.T @ along.gradient(along.written(ca.SX(system.kinetic)))
+    loads, sizes = along(ca.vertsplit(load)), along(map(size_of, ca.vertsplit(load)))
+    if system.mass_matrix is None and system.kinematics is not None:
         turned = _turned(along, moving, momentum)
         loads, sizes = loads + turned, sizes + np.abs(turned)
     return Balance(system.v.names, along(ca.vertsplit(momentum)), loads, sizes)
@@ -237,7 +224,7 @@ def momenta_balance(certificate: Certificate, along: Expressions) -> Balance | N
 def _without_guides(system: Any) -> Any:
     """Return a system, unless some of its forces are unknown."""
     if getattr(system, "pairs", ()):
-        raise UnknownSymbolsError("the friction of guides is not part of the posed forces")
+        raise UncheckableError("the friction of guides is not part of the posed forces")
     return system
 
 
@@ -263,13 +250,7 @@ def momentum_of(along: Expressions) -> ca.SX:
     system = along.system
     if system.mass_matrix is None:
         return ca.gradient(along.written(ca.SX(system.kinetic)), system.v.vector)
-    momenta: ca.SX = ca.densify(ca.SX(system.mass_matrix)) @ system.v.vector
-    return along.written(momenta)
-
-
-def momenta_of(along: Expressions) -> np.ndarray:
-    """Return dT/dv, or the mass matrix times v, along a certificate: (nv, n, NODES)."""
-    return along(ca.vertsplit(momentum_of(along)))
+    return along.written(ca.densify(ca.SX(system.mass_matrix)) @ system.v.vector)
 
 
 def _turned(along: Expressions, moving: ca.SX, momentum: ca.SX) -> np.ndarray:
@@ -288,7 +269,10 @@ def _turned(along: Expressions, moving: ca.SX, momentum: ca.SX) -> np.ndarray:
             fields = np.ascontiguousarray(np.moveaxis(fields, (0, 1), (-2, -1)))
             held = np.moveaxis(along(ca.vertsplit(momentum[columns])), 0, -1)[..., None]
             turning = np.swapaxes(fields, -1, -2)
-            pushed = (turning @ np.linalg.solve(fields @ turning, held))[..., 0]
+            try:
+                pushed = (turning @ np.linalg.solve(fields @ turning, held))[..., 0]
+            except np.linalg.LinAlgError as error:
+                raise UncheckableError("the kinematics are singular") from error
             w[rows] = ca.SX.sym("w", len(rows))
             along.know(ca.vertsplit(w[rows]), np.moveaxis(pushed, -1, 0))
     turned = ca.jtimes(moving.T @ w, q, flow) - moving.T @ ca.gradient(ca.dot(w, flow), q)
@@ -303,39 +287,22 @@ def _blocks(matrix: ca.SX) -> list[tuple[list[int], list[int]]]:
     graph = sparse.coo_matrix(entries, shape=(count + others, count + others))
     number, labels = csgraph.connected_components(graph, directed=False)
     parts = [np.flatnonzero(labels == k).tolist() for k in range(number if size else 0)]
-    return [
-        ([k for k in part if k < count], [k - count for k in part if k >= count]) for part in parts
-    ]
+    return [([k for k in p if k < count], [k - count for k in p if k >= count]) for p in parts]
 
 
-def _newton(along: Expressions, force: ca.SX) -> Balance:
-    """Return the balance of mass_matrix @ v, by mass_matrix @ v' = force."""
-    momentum = momentum_of(along)
-    loads = ca.vertsplit(force + along.rate(momentum))
-    return Balance(
-        along.system.v.names,
-        along(ca.vertsplit(momentum)),
-        along(loads),
-        along(size_of(load) for load in loads),
-    )
-
-
-def reactions_of(along: Expressions, moving: ca.SX, *, impulses: bool = False) -> ca.SX:
+def reactions_of(along: Expressions, *, impulses: bool = False) -> ca.SX:
     """Return the generalised forces, or impulses, of ideal reactions and of friction in contacts.
 
     The impulse of friction is that of the constraint on a slip, also where the slip goes on.
     """
     system = along.system
-    v = system.v.vector
-    total = ca.SX.zeros(v.numel())
+    total = ca.SX.zeros(system.v.vector.numel())
     sticking = {id(goal) for one in system.goals for goal in getattr(one, "sticking", ())}
-    for goal in system.goals:
-        if not isinstance(goal, Goal) or not goal.ideal:
-            continue
+    for goal in ideal_goals(system):
         if impulses or id(goal) not in sticking:
-            total += gradient_of(along, goal, v, moving) * goal.reaction
+            total += gradient_of(along, goal) * goal.reaction
         for slip, force in () if impulses else friction_of(system, goal):
-            total += gradient_of(along, slip, v, moving) * force
+            total += gradient_of(along, slip) * force
     return total
 
 
@@ -351,12 +318,9 @@ def friction_of(system: Any, goal: Any) -> list[tuple[Goal, ca.SX]]:
     return [(slip, without_unit(one)) for slip, one in zip(slips, outputs, strict=True)]
 
 
-def gradient_of(along: Expressions, goal: Goal, v: ca.SX, moving: ca.SX) -> ca.SX:
+def gradient_of(along: Expressions, goal: Goal) -> ca.SX:
     """Return the direction of a goal's reaction among the velocities, a column."""
-    residual = along.written(ca.SX(goal.residual))
-    if isinstance(goal, Nonholonomic) or ca.depends_on(residual, v):
-        return ca.gradient(residual, v)
-    return moving.T @ along.gradient(residual)
+    return ca.jacobian(rate_of(along, goal), along.system.v.vector).T
 
 
 def rate_of(along: Expressions, goal: Goal) -> ca.SX:

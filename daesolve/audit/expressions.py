@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
 from daesolve.audit.certificate import Certificate
-from daesolve.audit.evaluation import Program
 from daesolve.posing.axes import Axis
 from daesolve.posing.goals import Goal, Implicit
 from daesolve.posing.inputs import Lookup
 from daesolve.posing.symbols import time
 
-SUMS = {ca.OP_ADD, ca.OP_SUB}
-_programs: WeakKeyDictionary[Any, dict[tuple[str, str], Program]] = WeakKeyDictionary()
+SUMS = {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE}
+"""Operations whose value is as large as their parts say; the others count by their value."""
+CONTINUOUS = {
+    *(ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE, ca.OP_SQRT, ca.OP_HYPOT),
+    *(ca.OP_SIN, ca.OP_COS, ca.OP_SINH, ca.OP_COSH, ca.OP_TANH, ca.OP_ATAN, ca.OP_ASINH, ca.OP_ERF),
+    *(ca.OP_EXP, ca.OP_EXPM1, ca.OP_ASIN, ca.OP_ACOS, ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX),
+}
+"""Operations that are continuous wherever they have a value."""
+_written: WeakKeyDictionary[Any, dict[tuple[str, str], Any]] = WeakKeyDictionary()
 """What was written down once, by the system of which it is."""
 
 
-class UnknownSymbolsError(Exception):
+class UncheckableError(Exception):
     """An expression contains what the certificate does not tell; the message names it."""
 
 
@@ -36,60 +42,45 @@ class Expressions:
     """
 
     def __init__(self, certificate: Certificate) -> None:
-        self.certificate, self.system = certificate, certificate.system
-        self._symbols: list[ca.SX] = [time]
-        self._rows: list[np.ndarray] = [certificate.times.ravel()]
-        system = self.system
-        for vector in _state_vectors(system):
-            self._know(vector, certificate.columns)
-        if hasattr(system, "coordinates") and system.velocities is None:
-            rates = system.coordinates.rates
-            self._know(rates, certificate.columns)
-        for vector in (system.parameters, system.inputs):
-            numbers = {n: certificate.parameters[n] for n in vector if n in certificate.parameters}
-            self._know(vector, {n: np.full(certificate.times.shape, v) for n, v in numbers.items()})
-        nodes = certificate.times.shape[1]
-        held = {n: np.repeat(v[:, None], nodes, axis=1) for n, v in certificate.values.items()}
-        self._know(system.inputs, certificate.columns)
+        self.certificate = certificate
+        self.system = system = certificate.system
+        self._rows: dict[int, np.ndarray] = {time.element_hash(): certificate.times}
+        columns, shape = certificate.columns, certificate.times.shape
+        numbers = {n: np.full(shape, value) for n, value in certificate.parameters.items()}
+        held = {n: np.broadcast_to(row[:, None], shape) for n, row in certificate.values.items()}
+        self._know(system.parameters, numbers)
         # Inputs change from step to step where a motion is stepped from outside.
-        self._know(system.inputs, certificate.columns)
-        for vector in (system.inputs, system.discrete):
-            self._know(vector, held)
-        self._know_reactions()
-        self._places = {s.element_hash(): k for k, s in enumerate(self._symbols)}
-        self.tables: dict[str, float] = {}
-        self.kept: dict[str, list[float]] = {}
-        for drive in system.drives:
-            if drive.lookup is not None:
-                self._look_up(drive.name, drive.values, drive.lookup)
+        self._know(system.inputs, {**numbers, **columns, **held})
+        self._know(system.discrete, held)
+        for vector in _state_vectors(system):
+            self._know(vector, columns)
+        vector: Any = system.reactions if hasattr(system, "reactions") else system.controls
+        named = {goal.reaction_label: goal.reaction for goal in ideal_goals(system)}
+        named |= {name: vector[name] for name in vector.names}
+        self.reactions = [*named.values()]
+        told = [name for name in named if name in columns]
+        self.know([named[name] for name in told], [columns[name] for name in told])
+        self.tables = {
+            drive.name: self._look_up(drive.values, drive.lookup)
+            for drive in system.drives
+            if drive.lookup is not None
+        }
 
-    def _know(self, vector: Any, columns: Mapping[str, np.ndarray]) -> None:
-        for name in vector.names:
-            if name in columns:
-                self._symbols.append(vector[name])
-                self._rows.append(np.asarray(columns[name], dtype=float).ravel())
+    def _know(self, vector: Any, rows: Mapping[str, np.ndarray]) -> None:
+        names = [name for name in vector.names if name in rows]
+        self.know([vector[name] for name in names], [rows[name] for name in names])
 
-    def know(self, symbols: Sequence[ca.SX], values: Sequence[np.ndarray] | np.ndarray) -> None:
-        """Take values of symbols that are none of the system's, at all nodes."""
-        for symbol, row in zip(symbols, values, strict=True):
-            self._places[symbol.element_hash()] = len(self._rows)
-            self._rows.append(row.ravel())
+    def know(self, symbols: Sequence[ca.SX], rows: Sequence[np.ndarray] | np.ndarray) -> None:
+        """Take values of symbols, (n, NODES) each."""
+        self._rows |= {s.element_hash(): row for s, row in zip(symbols, rows, strict=True)}
 
-    def _know_reactions(self) -> None:
-        columns, system = self.certificate.columns, self.system
-        self._know(getattr(system, "reactions", getattr(system, "controls", None)), columns)
-        for goal in system.goals:
-            if isinstance(goal, Goal) and goal.ideal and goal.reaction_label in columns:
-                self._symbols.append(goal.reaction)
-                self._rows.append(columns[goal.reaction_label].ravel())
-
-    def _look_up(self, name: str, values: Any, lookup: Lookup) -> None:
-        """Evaluate a table by itself, and use what it gives instead of what the run used."""
-        arguments = self(lookup.arguments).reshape(len(lookup.arguments), -1)
-        pieces: list[np.ndarray] = []
+    def _look_up(self, values: Any, lookup: Lookup) -> float:
+        """Evaluate a table by itself, and use what it gives; return how far off the run is."""
+        arguments = self(lookup.arguments)
+        shape, pieces = arguments.shape[1:], list[np.ndarray]()
         found: dict[str, np.ndarray] = {}
         # Just behind a node, whichever way, a run may still use the piece before it.
-        late = np.zeros(len(arguments[0]), dtype=bool)
+        late = np.zeros(shape, dtype=bool)
         for axis, argument, base in zip(lookup.axes, arguments, lookup.bases, strict=True):
             piece, turns = _piece(axis, argument)
             for way in (-2.0, 2.0):
@@ -97,23 +88,23 @@ class Expressions:
                 late |= (piece != other) | (turns != others)
             pieces.append(piece)
             found[base] = axis.bases[piece] + turns * axis.period
-        terms = lookup.coefficients[tuple(pieces)].reshape(len(arguments[0]), -1)
-        found |= dict(zip(lookup.terms, terms.T, strict=True))
+        terms = lookup.coefficients[tuple(pieces)].reshape(*shape, len(lookup.terms))
+        found |= dict(zip(lookup.terms, np.moveaxis(terms, -1, 0), strict=True))
         worst = 0.0
-        for own, row in found.items():
-            place = self._places[values[own].element_hash()]
-            row = np.where(late, self._rows[place], row)
+        for name, row in found.items():
+            used = self._rows[values[name].element_hash()]
+            row = np.where(late, used, row)
             size = np.max(np.abs(row), initial=0.0) + 1e-300
-            worst = max(worst, float(np.max(np.abs(self._rows[place] - row), initial=0.0)) / size)
-            self._rows[place] = row
-        self.tables[name] = worst
+            worst = max(worst, float(np.max(np.abs(used - row), initial=0.0)) / size)
+            self.know([values[name]], [row])
+        return worst
 
     def __call__(self, expressions: Iterable[ca.SX]) -> np.ndarray:
         """Return the values of k expressions, (k, n, NODES).
 
         Raises
         ------
-        UnknownSymbolsError
+        UncheckableError
             They contain something of which the certificate has no values.
         """
         return self._valued(self._program(expressions))
@@ -130,33 +121,42 @@ class Expressions:
 
         Raises
         ------
-        UnknownSymbolsError
+        UncheckableError
             They contain something of which the certificate has no values.
         """
-        known = _programs.setdefault(self.system, {})
-        if key not in known:
-            known[key] = self._program(write())
-        return self._valued(known[key])
+        return self._valued(self._kept(key, lambda: self._program(write())))
 
     def is_continuous(self, key: tuple[str, str], expression: ca.SX) -> bool:
-        """Tell whether an expression, written down once, can change its sign only at zero."""
-        self.once(key, lambda: [expression])
+        """Tell whether an expression, looked at once, can change its sign only at zero."""
         system = self.system
-        fixed = {vector[name] for vector in (system.parameters, system.discrete) for name in vector}
-        return _programs[system][key].is_continuous({symbol.element_hash() for symbol in fixed})
+        fixed = [vector[name] for vector in (system.parameters, system.discrete) for name in vector]
+        return self._kept(key, lambda: is_continuous(self.written(expression), fixed))
 
-    def _program(self, expressions: Iterable[ca.SX]) -> Program:
-        return Program(self.written(ca.vertcat(ca.SX(0, 1), *expressions)))
+    def _kept(self, key: tuple[str, str], make: Callable[[], Any]) -> Any:
+        known = _written.setdefault(self.system, {})
+        if key not in known:
+            known[key] = make()
+        return known[key]
 
-    def _valued(self, program: Program) -> np.ndarray:
+    def _program(self, expressions: Iterable[ca.SX]) -> ca.Function:
+        column = self.written(ca.densify(ca.vertcat(ca.SX(0, 1), *expressions)))
+        return ca.Function("posed", ca.symvar(column), [column])
+
+    def _valued(self, program: ca.Function) -> np.ndarray:
         times = self.certificate.times
-        hashes = [symbol.element_hash() for symbol in program.symbols]
-        for key, symbol in zip(hashes, program.symbols, strict=True):
-            if key not in self._places:
-                raise UnknownSymbolsError(f"the run does not tell {symbol.name()!r}")
-        with np.errstate(all="ignore"):
-            values = program([self._rows[self._places[key]] for key in hashes], times.size)
-        return values.reshape(-1, *times.shape)
+        given = [program.sx_in(k) for k in range(program.n_in())]
+        for symbol in given:
+            if symbol.element_hash() not in self._rows:
+                raise UncheckableError(f"the run does not tell {symbol.name()!r}")
+        found = np.empty((times.size, program.numel_out()))
+        if found.size:
+            buffer, run = program.map(times.size).buffer()
+            rows = [np.array(self._rows[s.element_hash()], dtype=float, order="C") for s in given]
+            for place, row in enumerate(rows):
+                buffer.set_arg(place, memoryview(row))  # pyright: ignore[reportArgumentType, reportCallIssue]
+            buffer.set_res(0, memoryview(found))  # pyright: ignore[reportArgumentType, reportCallIssue]
+            run()
+        return np.ascontiguousarray(found.T).reshape(program.numel_out(), *times.shape)
 
     @cached_property
     def moving(self) -> list[Any]:
@@ -172,12 +172,27 @@ class Expressions:
         """How large the largest entry of each of `moving` is in the run."""
         found: list[float] = []
         certificate = self.certificate
-        lasts = float(np.sum(np.abs(certificate.lengths)))
         for vector in self.moving:
             largest = max(certificate.scale(n, certificate.columns[n]) for n in vector.names)
             # What is held still has velocities that are nothing but rounding.
-            found.append(max(largest, max(found, default=0.0) / lasts))
+            found.append(max(largest, max(found, default=0.0) / certificate.lasts))
         return found
+
+    @cached_property
+    def fastest(self) -> list[float]:
+        """How fast the fastest entry of each of `moving` changes from node to node, 1/s."""
+        columns, times = self.certificate.columns, self.certificate.times
+        rows = {n: columns[n] for vector in self.moving for n in vector.names}
+        if times.shape[1] == 1:
+            times, rows = times.T, {n: row.T for n, row in rows.items()}
+        apart = np.abs(np.diff(times))
+        rates = {
+            n: np.abs(np.diff(row)) / np.where(apart, apart, np.inf) for n, row in rows.items()
+        }
+        return [
+            max(float(np.nanmax(rates[n], initial=0.0)) for n in vector.names)
+            for vector in self.moving
+        ]
 
     def gradient(self, expression: ca.SX) -> ca.SX:
         """Return the slopes by positions, which massless unknowns follow, as a column."""
@@ -234,7 +249,7 @@ class Expressions:
 
 def _piece(axis: Axis, argument: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the piece of an axis in which each argument lies, and after how many whole turns."""
-    turns = np.zeros(len(argument))
+    turns = np.zeros(argument.shape)
     if axis.periodic:
         turns = np.floor((argument - axis.nodes[0]) / axis.period)
     return np.searchsorted(axis.borders, argument - turns * axis.period, side="right"), turns
@@ -242,17 +257,48 @@ def _piece(axis: Axis, argument: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def names_of_states(system: Any) -> list[str]:
     """Return the names of positions, velocities and quadratures, or of the states."""
-    names = [name for vector in _state_vectors(system) for name in vector.names]
-    if hasattr(system, "coordinates") and system.velocities is None:
-        names += system.coordinates.rates.names
-    return names
+    return [name for vector in _state_vectors(system) for name in vector.names]
 
 
 def _state_vectors(system: Any) -> Sequence[Any]:
     if not hasattr(system, "coordinates"):
         return [system.states]
-    own = [system.coordinates, system.implicit, system.quadratures]
-    return own if system.velocities is None else [*own, system.velocities]
+    return [system.coordinates, system.implicit, system.quadratures, system.v]
+
+
+def ideal_goals(system: Any) -> list[Goal]:
+    """Return the goals that have a reaction of their own."""
+    return [goal for goal in system.goals if isinstance(goal, Goal) and goal.ideal]
+
+
+def by_name(given: Any, names: Sequence[str]) -> list[ca.SX]:
+    """Return expressions given by name or as a column, in order; what is missing is zero."""
+    if isinstance(given, Mapping):
+        entries = cast(Mapping[str, Any], given)
+        return [ca.SX(entries.get(name, 0.0)) for name in names]
+    listed = [given] if isinstance(given, ca.SX | ca.DM) else cast(Sequence[ca.SX], given)
+    column = ca.vertcat(ca.SX(0, 1), *map(ca.SX, listed))
+    return ca.vertsplit(column) if column.numel() else [ca.SX(0)] * len(names)
+
+
+def _folded(
+    expression: ca.SX,
+    join: Callable[[ca.SX, Sequence[Any]], Any],
+    opened: Collection[int] = range(ca.OP_IF_ELSE_ZERO + 100),
+) -> Any:
+    """Return what becomes of an expression by what becomes of the parts of some operations."""
+    known: dict[int, Any] = {}
+    waiting = [ca.SX(expression)]
+    while waiting:
+        here = waiting[-1]
+        count = here.n_dep()
+        parts = [here.dep(k) for k in range(count)] if count and here.op() in opened else []
+        missing = [part for part in parts if part.element_hash() not in known]
+        if not missing:  # or known already
+            known[here.element_hash()] = join(here, [known[p.element_hash()] for p in parts])
+            waiting.pop()
+        waiting.extend(missing)
+    return known[ca.SX(expression).element_hash()]
 
 
 def size_of(expression: ca.SX) -> ca.SX:
@@ -260,30 +306,12 @@ def size_of(expression: ca.SX) -> ca.SX:
 
     Sums add the sizes of their parts, products multiply them; anything else counts by its value.
     """
-    known: dict[int, ca.SX] = {}
-    waiting = [ca.SX(expression)]
-    while waiting:
-        here = waiting[-1]
-        key = here.element_hash()
-        op = here.op() if not (here.is_constant() or here.is_symbolic()) else None
-        parts = _parts(here, op)
-        missing = [part for part in parts if part.element_hash() not in known]
-        if key in known or not missing:
-            waiting.pop()
-            known.setdefault(key, _joined(here, op, [known[p.element_hash()] for p in parts]))
-        else:
-            waiting.extend(missing)
-    return known[ca.SX(expression).element_hash()]
+    return _folded(expression, _size, SUMS)
 
 
-def _parts(here: ca.SX, op: int | None) -> list[ca.SX]:
-    if op in SUMS or op in (ca.OP_MUL, ca.OP_DIV):
-        return [here.dep(0), here.dep(1)]
-    return [here.dep(0)] if op in (ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE) else []
-
-
-def _joined(here: ca.SX, op: int | None, sizes: Sequence[ca.SX]) -> ca.SX:
-    if op in SUMS:
+def _size(here: ca.SX, sizes: Sequence[ca.SX]) -> ca.SX:
+    op = here.op() if sizes else None
+    if op in (ca.OP_ADD, ca.OP_SUB):
         return sizes[0] + sizes[1]
     if op == ca.OP_MUL:
         return sizes[0] * sizes[1]
@@ -294,3 +322,23 @@ def _joined(here: ca.SX, op: int | None, sizes: Sequence[ca.SX]) -> ca.SX:
     if op == ca.OP_TWICE:
         return 2.0 * sizes[0]
     return sizes[0] if op == ca.OP_NEG else ca.fabs(here)
+
+
+def is_continuous(expression: ca.SX, constants: Collection[ca.SX]) -> bool:
+    """Tell whether an expression is continuous by structure, wherever it has a value.
+
+    Quotients by what is none of some constants have poles, and other operations jump.
+    """
+    fixed = {symbol.element_hash() for symbol in constants}
+
+    def join(here: ca.SX, parts: Sequence[tuple[bool, bool]]) -> tuple[bool, bool]:
+        """Return whether it is constant, and whether it is continuous."""
+        if not parts:
+            return here.is_constant() or here.element_hash() in fixed, True
+        still, op = all(part[0] for part in parts), here.op()
+        power = op in (ca.OP_POW, ca.OP_CONSTPOW) and here.dep(1).is_constant()
+        smooth = op in CONTINUOUS or (op == ca.OP_DIV and parts[1][0])
+        smooth |= power and float(here.dep(1)) > 0.0
+        return still, still or (smooth and all(part[1] for part in parts))
+
+    return _folded(expression, join)[1]

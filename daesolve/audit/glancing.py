@@ -6,27 +6,26 @@ between two of them a guard that has changed its sign must have had its event.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Self
 
 import casadi as ca
 import numpy as np
 
-from daesolve.audit.certificate import Certificate
-from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
-from daesolve.audit.goals import LEFT, check_goals
-from daesolve.audit.passages import posed_events
-from daesolve.audit.rounding import ROUNDING, measured
+from daesolve.audit.certificate import ONCE, Certificate
+from daesolve.audit.expressions import Expressions, UncheckableError, names_of_states
+from daesolve.audit.goals import check_goals
+from daesolve.audit.judging import attempt
+from daesolve.audit.jumps import check_start
+from daesolve.audit.passages import posed_events, unanswered
+from daesolve.audit.rounding import measured
 from daesolve.posing.events import Event
-from daesolve.trajectory.findings import Audit, Finding, Verdict, judged, unchecked
+from daesolve.trajectory.findings import Audit, Finding, Verdict, unchecked
 
-TURN = 2.0 * np.pi
-START = 1e-7
-"""The part of its largest value that a state may begin away from where it was asked to."""
 PASSED = 1e-9
 """The part of its terms that a guard is away from zero at least where its sign is certain."""
-STEPS_OFF = 1e4
-"""How many times the accuracy of its steps the guards of other methods may be off."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,27 +45,12 @@ class Instants(Certificate):
     smooth: np.ndarray
     within: np.ndarray
     turning: Sequence[str]
+    places: np.ndarray = field(default_factory=lambda: ONCE)
 
-    @property
-    def times(self) -> np.ndarray:
-        """(n, 1) s."""
-        return self.starts[:, None]
-
-    def time_at(self, step: int, node: int) -> float:
-        """Return the time of an instant, s."""
-        return float(self.starts[step])
-
-    def only(self, chosen: np.ndarray) -> Instants:
+    def only(self, chosen: Any) -> Self:
         """Return some of the instants."""
-        return replace(
-            self,
-            starts=self.starts[chosen],
-            lengths=self.lengths[chosen],
-            columns={name: rows[chosen] for name, rows in self.columns.items()},
-            values={name: rows[chosen] for name, rows in self.values.items()},
-            smooth=self.smooth[chosen],
-            within=self.within[chosen],
-        )
+        marks = {"smooth": self.smooth[chosen], "within": self.within[chosen]}
+        return replace(super().only(chosen), **marks)
 
 
 def glance(run: Instants) -> Audit:
@@ -81,40 +65,13 @@ def glance(run: Instants) -> Audit:
         return Audit((unchecked("run", "", "it took no step"),))
     try:
         along = Expressions(run)
-        found = [*_start(run, along), *check_passages(run, along)]
-        if run.within.all():
-            found += check_goals(run, along)
-        elif run.within.any():
-            inside = run.only(run.within)
-            found += check_goals(inside, Expressions(inside))
-    except UnknownSymbolsError as error:
+        inside = along if run.within.all() else Expressions(run.only(run.within))
+    except UncheckableError as error:
         return Audit((unchecked("run", "", str(error)),))
-    return Audit(tuple(found))
-
-
-def _start(run: Instants, along: Expressions) -> list[Finding]:
-    """Check that the run begins as it was asked to."""
-    states = set(names_of_states(run.system))
-    # What rests has velocities that are rounding of the largest there could be, or nothing.
-    rounding = {
-        name: (ROUNDING * largest + LEFT) / START
-        for vector, largest in zip(along.moving, along.largest, strict=True)
-        for name in vector.names
-    }
-    found: list[Finding] = []
-    for name, given in run.given.items():
-        if name not in states:
-            continue
-        begun, asked = float(run.columns[name][0, 0]), float(given)
-        off = begun - asked
-        if name in run.turning:
-            off = float(np.remainder(off + TURN / 2.0, TURN) - TURN / 2.0)
-        size = max(run.scale(name, run.columns[name]), abs(asked)) + 1e-300
-        size += rounding.get(name, 0.0)
-        said = f"{name} begins at {begun:.6g}, not at {asked:.6g}"
-        when = float(run.starts[0])
-        found.append(judged("start", name, abs(off) / size, START, when, said))
-    return found
+    begun = {n: float(run.columns[n][0, 0]) for n in names_of_states(run.system)}
+    found = check_start(run, begun, dict.fromkeys(begun, 0.0), run.turning)
+    found += check_passages(run, along)
+    return Audit((*found, *(check_goals(inside) if run.within.any() else ())))
 
 
 def check_passages(run: Instants, along: Expressions) -> list[Finding]:
@@ -122,56 +79,40 @@ def check_passages(run: Instants, along: Expressions) -> list[Finding]:
 
     A guard that may jump, or has poles, changes its sign elsewhere too.
     """
-    if any(not event.listed for event in posed_events(run.system)):
+    events = posed_events(along.system)
+    if not all(event.listed for event in events):
         return [unchecked("event", "", "runs do not list all events")]
     found: list[Finding] = []
-    for event in posed_events(run.system):
-        guards = enumerate(ca.vertsplit(event.guards))
-        named = {f"{event.name}, {place}": guard for place, guard in guards}
-        try:
-            if not all(along.is_continuous(("sign", key), guard) for key, guard in named.items()):
-                found.append(unchecked("event", event.name, "its guard may jump, or has poles"))
-                continue
-            missed = _missed(run, along, event, named)
-        except UnknownSymbolsError as error:
-            found.append(unchecked("event", event.name, str(error)))
-            continue
-        if missed is None:
-            found.append(Finding("event", event.name, Verdict.HOLDS))
-            continue
-        before, after = missed
-        said = f"its guard passes zero between t = {before:.6g} s and {after:.6g} s without it"
-        found.append(Finding("event", event.name, Verdict.CONTRADICTED, None, before, said))
+    for event in events:
+        found += attempt("event", event.name, partial(_passed, run, along, event))
     return found
 
 
-def _missed(
-    run: Instants, along: Expressions, event: Event, guards: Mapping[str, ca.SX]
-) -> tuple[float, float] | None:
-    """Return the first two times between which a guard passes without its event; None if none."""
+def _passed(run: Instants, along: Expressions, event: Event) -> Iterator[Finding]:
+    guards = {f"{event.name}, {k}": one for k, one in enumerate(ca.vertsplit(event.guards))}
+    if not all(along.is_continuous(("sign", key), guard) for key, guard in guards.items()):
+        yield unchecked("event", event.name, "its guard may jump, or has poles")
+        return
     for place, (key, guard) in enumerate(guards.items()):
-        values, sizes, beside = measured(along, ("guard", key), guard)
-        least = max(PASSED, STEPS_OFF * run.accuracy) * sizes + beside
-        row, zero, changing = values[:, 0], least[:, 0], _changing(run, guard)
-        known = np.flatnonzero(np.abs(row) > zero)
-        before, after = known[:-1], known[1:]
-        turns = np.sign(row[before]) != np.sign(row[after])
-        if event.direction.value:
-            turns &= np.sign(row[after]) == event.direction.value
-        turns &= run.smooth[before] == run.smooth[after]
-        turns &= ~np.any(changing[:, before] != changing[:, after], axis=0)
+        values, sizes, beside = (row[:, 0] for row in measured(along, ("guard", key), guard))
+        zero = run.allows(PASSED) * sizes + beside
+        changing = np.array([run.smooth, *_changing(run, guard)])
         fired = [e.time for e in run.events if e.name == event.name and place in e.fired]
-        own = np.array(fired, dtype=float)
-        for k in np.flatnonzero(turns).tolist():
-            low, high = sorted((float(run.starts[before[k]]), float(run.starts[after[k]])))
-            if not np.any((own >= low) & (own <= high)):
-                return float(run.starts[before[k]]), float(run.starts[after[k]])
-    return None
+        missed = unanswered(
+            *(run.starts, values, zero, event.direction.value),
+            lambda a, b, of=changing: np.all(of[:, a] == of[:, b], axis=0),
+            *(np.array(fired, dtype=float), np.zeros(len(zero))),
+        )
+        for a, b in missed:
+            before, after = float(run.starts[a]), float(run.starts[b])
+            said = f"its guard passes zero between t = {before:.6g} s and {after:.6g} s without it"
+            yield Finding("event", event.name, Verdict.CONTRADICTED, None, before, said)
+            return
+    yield Finding("event", event.name, Verdict.HOLDS)
 
 
-def _changing(run: Instants, guard: ca.SX) -> np.ndarray:
-    """Return the rows of the values on which a guard depends, (k, n)."""
+def _changing(run: Instants, guard: ca.SX) -> list[np.ndarray]:
+    """Return the rows of the values on which a guard depends, (n,) each."""
     used = {symbol.element_hash() for symbol in ca.symvar(guard)}
-    known = {n: vector[n] for vector in (run.system.discrete, run.system.inputs) for n in vector}
-    names = [n for n in run.values if n in known and known[n].element_hash() in used]
-    return np.array([run.values[name] for name in names]).reshape(len(names), len(run.starts))
+    known = [(n, vector[n]) for vector in (run.system.discrete, run.system.inputs) for n in vector]
+    return [run.values[n] for n, s in known if n in run.values and s.element_hash() in used]

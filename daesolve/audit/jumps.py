@@ -7,18 +7,19 @@ was before and after.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from daesolve.audit.certificate import Certificate, sides
+from daesolve.audit.certificate import Certificate, same_instant, sides
 from daesolve.audit.equations import names_of_meters
-from daesolve.audit.expressions import Expressions, UnknownSymbolsError, names_of_states
-from daesolve.audit.goals import LEFT
+from daesolve.audit.expressions import Expressions, names_of_states
 from daesolve.audit.impacts import check_impacts
+from daesolve.audit.judging import attempt, judge
 from daesolve.audit.passages import posed_events
 from daesolve.audit.rounds import Round, at_instants, rounds_of
 from daesolve.posing.events import Event
@@ -28,32 +29,31 @@ from daesolve.trajectory.findings import Finding, judged, unchecked
 ALLOWED = 1e-5
 """The jump, as a part of the largest value of a state, that counts as none: steps projected onto
 constraints leave 1e-6 near a singular position."""
-BALANCED = 1e-7
-"""The relative difference between the jump of a momentum and the impulses that counts as none."""
-STEPS_OFF = 1e4
-"""How many times the accuracy of its steps the ends of other methods may be off."""
+START = 1e-7
+"""The part of its largest value that a state may begin away from where it was asked to."""
 ROUNDING = 1e-14
 """The part of the largest state, whichever it is, that counts as rounding."""
+LEFT = 1e-13
+"""A state, in its unit, that solvers may leave of none where all rests."""
 BLUR = 10.0
 """How many times farther the polynomial of a step may be off at its ends than within it."""
-SAME = 1e-12
-"""What part of a time two events of one instant may be apart."""
 EXACT = 1e-9
 """The relative difference between what a reset says and does that counts as none."""
+Kind = tuple[tuple[str, tuple[int, ...]], ...]
 
 
-def check_jumps(certificate: Certificate, along: Expressions) -> list[Finding]:
+def check_jumps(along: Expressions) -> list[Finding]:
     """Hold the jumps of a run against its events, and these against what was posed."""
+    certificate = along.certificate
     rounds = rounds_of(certificate.events)
     places = _places(certificate, rounds)
-    found = [*_start(certificate, rounds, places), _continuity(certificate, rounds, places)]
+    begun, blurred = _begin(certificate, rounds, places)
+    found = [*check_start(certificate, begun, blurred), _continuity(certificate, rounds, places)]
     found += _held(certificate, rounds, places)
     if not rounds:
         return found
     values = _values_before(certificate, rounds, places)
-    found += _resets(certificate, rounds, values)
-    found += check_impacts(certificate, along, rounds, values)
-    return found
+    return [*found, *_resets(certificate, rounds, values), *check_impacts(along, rounds, values)]
 
 
 def _places(certificate: Certificate, rounds: Sequence[Round]) -> np.ndarray:
@@ -68,11 +68,7 @@ def _places(certificate: Certificate, rounds: Sequence[Round]) -> np.ndarray:
     after = np.clip(after, 1, len(ends) - 1)
     nearer = np.abs(ends[after - 1] - times) < np.abs(ends[after] - times)
     near = np.where(nearer, after - 1, after)
-    return np.where(np.abs(ends[near] - times) <= _near(times), near - 1, -2)
-
-
-def _near(times: np.ndarray) -> np.ndarray:
-    return SAME * np.maximum(1.0, np.abs(times))
+    return np.where(same_instant(times, ends[near]), near - 1, -2)
 
 
 def _values_before(
@@ -90,32 +86,55 @@ def _values_before(
             found.append(None)
             continue
         known = {name: float(row[place]) for name, row in held.items()}
-        if number and abs(rounds[number - 1].time - one.time) <= _near(np.array(one.time)):
+        if number and same_instant(one.time, rounds[number - 1].time):
             known |= {name: rounds[number - 1].after.get(name, 0.0) for name in names}
         found.append(known)
     return found
 
 
-def _start(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray) -> list[Finding]:
-    """Check that the run begins as it was asked to."""
-    known = {*names_of_states(certificate.system), *names_of_meters(certificate)}
-    kept = {name: value for name, value in certificate.given.items() if name in known}
-    if not kept:
-        return []
-    columns = np.array([certificate.columns[name][:1] for name in kept])
-    begun, blurred = sides(columns)[1][:, 0], BLUR * certificate.unresolved(columns)[:, 0]
+# -- the start -------------------------------------------------------------------------------------
+
+
+def _begin(
+    certificate: Certificate, rounds: Sequence[Round], places: np.ndarray
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the states and works with which a run begins, and how far each may be off."""
+    begun, blurred = dict[str, float](), dict[str, float]()
+    for name in [*names_of_states(certificate.system), *names_of_meters(certificate)]:
+        first = certificate.columns[name][:1]
+        begun[name] = float(sides(first)[1][0])
+        blurred[name] = BLUR * float(certificate.unresolved(first)[0])
     if np.any(places == -1):
-        first = rounds[int(np.argmax(places == -1))].before
-        told = np.array([name in first for name in kept])
-        said = np.array([first.get(name, 0.0) for name in kept])
-        begun, blurred = np.where(told, said, begun), np.where(told, 0.0, blurred)
-    largest = np.array([certificate.scale(name, certificate.columns[name]) for name in kept])
-    size = largest + (ROUNDING * np.max(largest, initial=0.0) + LEFT) / BALANCED
-    off = (np.abs(begun - _vector(kept, [*kept])) - blurred) / size
-    worst = int(np.argmax(off))
-    name, when = [*kept][worst], float(certificate.starts[0])
-    said = f"{name} begins at {begun[worst]:.6g}, not at {kept[name]:.6g}"
-    return [judged("start", "", max(float(off[worst]), 0.0), BALANCED, when, said)]
+        before = rounds[int(np.argmax(places == -1))].before
+        begun |= {name: before[name] for name in begun if name in before}
+        blurred |= {name: 0.0 for name in begun if name in before}
+    return begun, blurred
+
+
+def check_start(
+    certificate: Certificate,
+    begun: Mapping[str, float],
+    blurred: Mapping[str, float],
+    turning: Sequence[str] = (),
+) -> list[Finding]:
+    """Check that a run begins as it was asked to; of some states whole turns may be missing."""
+    given = {name: float(asked) for name, asked in certificate.given.items() if name in begun}
+    names = [*given]
+    if not names:
+        return []
+    largest = max(certificate.scale(n, certificate.columns[n]) for n in blurred)
+    off = np.array([begun[name] - given[name] for name in names])
+    whole = np.array([name in turning for name in names])
+    off = np.where(whole, np.remainder(off + np.pi, 2.0 * np.pi) - np.pi, off)
+    sizes = [max(certificate.scale(n, certificate.columns[n]), abs(given[n])) for n in names]
+    size = np.array(sizes) + (ROUNDING * largest + LEFT) / START
+    off = np.abs(off) - np.array([blurred[name] for name in names])
+
+    def say(place: Sequence[int], worst: float, when: str) -> str:
+        name = names[place[0]]
+        return f"{name} begins at {begun[name]:.6g}, not at {given[name]:.6g}"
+
+    return [judge("start", "", off / size, START, certificate.starts[0], say)]
 
 
 # -- continuity ------------------------------------------------------------------------------------
@@ -127,51 +146,33 @@ def _continuity(certificate: Certificate, rounds: Sequence[Round], places: np.nd
     names = [*states, *names_of_meters(certificate)]
     columns = np.array([certificate.columns[name] for name in names])
     left, right = sides(columns)
-    starts, ends = certificate.starts, certificate.starts + certificate.lengths
-    touching = np.abs(starts[1:] - ends[:-1]) <= _near(starts[1:])
-    # Before and after each border, as the steps there are continued, or as its events say.
-    before, after = left[:, :-1].copy(), right[:, 1:].copy()
     blurred = BLUR * certificate.unresolved(columns)
-    largest = np.array(
-        [certificate.scale(name, row) for name, row in zip(names, columns, strict=True)]
-    )
-    rounding = ROUNDING / ALLOWED * np.max(largest[: len(states)], initial=0.0)
-    size = largest + rounding + 1e-300
-    worst, when, what = 0.0, float(starts[0]), ""
-    defect = np.abs(after - before) - blurred[:, :-1] - blurred[:, 1:]
-    evident = touching.copy()
-    for first, last in _instants(rounds, places):
-        border = int(places[first])
-        if not 0 <= border < len(starts) - 1:
+    defects = np.abs(right[:, 1:] - left[:, :-1]) - blurred[:, :-1] - blurred[:, 1:]
+    borders = certificate.starts[1:]
+    ends = certificate.starts[:-1] + certificate.lengths[:-1]
+    evident = same_instant(borders, ends)
+    own = slice(len(states))
+    for place, group in groupby(zip(places.tolist(), rounds, strict=True), lambda one: one[0]):
+        if not 0 <= place < len(borders):
             continue
-        chain = [_vector(rounds[k].before, states) for k in range(first, last)]
-        done = [_vector(rounds[k].after, states) for k in range(first, last)]
-        own = slice(len(states))
-        defect[own, border] = np.max(
-            [
-                np.abs(chain[0] - left[own, border]) - blurred[own, border],
-                np.abs(done[-1] - right[own, border + 1]) - blurred[own, border + 1],
-                *(np.abs(a - b) for a, b in zip(done[:-1], chain[1:], strict=True)),
-            ],
-            axis=0,
-        )
-        evident[border] = True
-    relative = np.where(evident, defect / size[:, None], 0.0)
-    if relative.size:
-        state, border = np.unravel_index(int(np.nanargmax(relative)), relative.shape)
-        worst, when = max(float(relative[state, border]), 0.0), float(starts[1:][border])
-        what = f"{names[int(state)]} jumps by {worst:.1g} of its largest value at t = {when:.6g} s"
-    allowed = max(ALLOWED, STEPS_OFF * certificate.accuracy)
-    return judged("jumps", "", worst, allowed, when, f"{what}, which no event says")
-
-
-def _instants(rounds: Sequence[Round], places: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Return from which round to before which others come at one border."""
-    first = 0
-    for number in range(1, len(rounds) + 1):
-        if number == len(rounds) or places[number] != places[first]:
-            yield first, number
-            first = number
+        # The states of the step before, those that its events say, and those of the step after.
+        told = [_vector(side, states) for _, one in group for side in (one.before, one.after)]
+        chain = [left[own, place], *told, right[own, place + 1]]
+        gaps = [np.abs(a - b) for a, b in zip(chain[::2], chain[1::2], strict=True)]
+        gaps[0] = gaps[0] - blurred[own, place]
+        gaps[-1] = gaps[-1] - blurred[own, place + 1]
+        defects[own, place], evident[place] = np.max(gaps, axis=0), True
+    largest = np.array([certificate.scale(n, row) for n, row in zip(names, columns, strict=True)])
+    size = largest + ROUNDING / ALLOWED * np.max(largest[own], initial=0.0) + 1e-300
+    return judge(
+        *("jumps", "", np.nan_to_num(np.where(evident, defects, 0.0)) / size[:, None]),
+        certificate.allows(ALLOWED),
+        borders,
+        lambda place, worst, when: (
+            f"{names[place[0]]} jumps by {worst:.1g} of its largest value at {when}, "
+            "which no event says"
+        ),
+    )
 
 
 def _vector(named: Mapping[str, float], names: Sequence[str]) -> np.ndarray:
@@ -180,29 +181,25 @@ def _vector(named: Mapping[str, float], names: Sequence[str]) -> np.ndarray:
 
 def _held(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray) -> list[Finding]:
     """Check that discrete values change only where events say so, and to what they say."""
-    system = certificate.system
+    system, last = certificate.system, len(certificate.starts) - 1
     unknown = {name for event in system.events if not event.listed for name in _changed_by(event)}
     told = {int(place): one for one, place in zip(rounds, places, strict=True)}
     found: list[Finding] = []
-    for name in changed_values(certificate.system):
+    for name in changed_values(system):
         if name in unknown:
             said = "events change it that runs do not list"
             found.append(unchecked("discrete value", name, said))
             continue
         row = certificate.values[name]
-        wrong = [
-            border
-            for border in np.flatnonzero(np.append(np.diff(row) != 0.0, False)).tolist()
-            if border not in told
-        ]
+        wrong = [k for k in np.flatnonzero(np.diff(row)).tolist() if k not in told]
         wrong += [
             place
             for place, one in told.items()
-            if 0 <= place < len(row) - 1 and one.after.get(name, row[place + 1]) != row[place + 1]
+            if 0 <= place < last and one.after.get(name, row[place + 1]) != row[place + 1]
         ]
-        when = float(certificate.starts[min(wrong) + 1]) if wrong else float(certificate.starts[0])
-        said = f"it is {row[min(wrong) + 1]:.6g} from t = {when:.6g} s on" if wrong else ""
-        said = f"{said}, which no event says"
+        first = min(wrong, default=-1) + 1
+        when = float(certificate.starts[first])
+        said = f"it is {row[first]:.6g} from t = {when:.6g} s on, which no event says"
         found.append(judged("discrete value", name, float(len(wrong)), 0.0, when, said))
     return found
 
@@ -226,26 +223,23 @@ def _resets(
     rounds: Sequence[Round],
     values: Sequence[Mapping[str, float] | None],
 ) -> list[Finding]:
-    """Hold each round of posed events against what their resets say."""
+    """Hold each round of posed events against what their resets say, kind by kind."""
     events = {event.name: event for event in posed_events(certificate.system)}
-    kinds: dict[tuple[tuple[str, tuple[int, ...]], ...], list[int]] = {}
-    for number, one in enumerate(rounds):
-        if values[number] is not None and all(r.name in events for r in one.records):
-            kinds.setdefault(tuple((r.name, r.fired) for r in one.records), []).append(number)
-    found: dict[str, Finding] = {}
-    for kind, numbers in kinds.items():
+    kinds: dict[Kind, list[tuple[Round, Mapping[str, float]]]] = {}
+    for one, held in zip(rounds, values, strict=True):
+        if held is not None and all(r.name in events for r in one.records):
+            kinds.setdefault(tuple((r.name, r.fired) for r in one.records), []).append((one, held))
+    found: list[Finding] = []
+    for kind, chosen in kinds.items():
         subject = " and ".join(dict.fromkeys(name for name, _ in kind))
-        chosen = [rounds[k] for k in numbers]
-        given = [values[k] or {} for k in numbers]
         posed = [(events[name], fired) for name, fired in kind]
-        try:
-            finding = _reset(certificate, subject, posed, chosen, given)
-        except UnknownSymbolsError as error:
-            finding = unchecked("reset", subject, str(error))
-        known = found.get(subject)
-        if known is None or (finding.defect or 0.0) > (known.defect or 0.0):
-            found[subject] = finding
-    return list(found.values())
+        found += attempt(
+            *("reset", subject),
+            lambda subject=subject, posed=posed, chosen=chosen: [
+                _reset(certificate, subject, posed, *zip(*chosen, strict=True))
+            ],
+        )
+    return found
 
 
 def _reset(
@@ -256,42 +250,39 @@ def _reset(
     values: Sequence[Mapping[str, float]],
 ) -> Finding:
     """Apply the resets of some events, one after another, and compare."""
-    system, states = certificate.system, names_of_states(certificate.system)
-    at = at_instants(certificate, rounds, values, {})
-    changed: set[str] = set()
+    system, names = certificate.system, names_of_states(certificate.system)
+    at, changed = at_instants(certificate, rounds, values, {}), set[str]()
+    imposed = False
     for event, fired in sorted(posed, key=lambda one: system.events.index(one[0])):
-        reset = event.then.reset
-        if reset is None:
+        if event.then.reset is None:
             continue
         which = ca.SX([float(k in fired) for k in range(event.count)])
-        changes = reset.changes_where(event.name, which)
-        rows = Expressions(at)(Expressions(at).written(value) for value in changes.values())
-        new = {name: rows[k] for k, name in enumerate(changes)}
-        changed |= {name for name in changes if name in states}
-        held = {name: new[name][:, 0] for name in new if name in at.values}
-        moved = {name: new[name] for name in new if name in at.columns}
+        new = after_reset(at, event, which)
+        imposed |= bool(event.then.reset.impose)
+        changed |= new.keys() & {*names}
+        held = {name: row for name, row in new.items() if name in at.values}
+        moved = {name: row[:, None] for name, row in new.items() if name in at.columns}
         at = replace(at, columns={**at.columns, **moved}, values={**at.values, **held})
-    projected = _is_projected(certificate, posed, changed)
-    names = [*changed_values(certificate.system), *(() if projected else states)]
-    worst, when, what = 0.0, rounds[0].time, ""
-    for name in names:
-        said = at.values[name] if name in at.values else at.columns[name][:, 0]
-        did = np.array([one.after[name] for one in rounds])
-        size = certificate.scale(name, said) + 1e-300
-        off = np.abs(said - did) / size
-        place = int(np.argmax(off))
-        if off[place] > worst:
-            worst, when = float(off[place]), rounds[place].time
-            what = (
-                f"{name} becomes {did[place]:.6g} instead of {said[place]:.6g} at t = {when:.6g} s"
-            )
-    return judged("reset", subject, worst, EXACT, when, what)
+    # Constraints have a say in the states after a reset.
+    if imposed or (changed and not all(isinstance(goal, Invariant) for goal in system.goals)):
+        names = []
+    names = [*changed_values(system), *names]
+    said = [at.values[n] if n in at.values else at.columns[n][:, 0] for n in names]
+    did = [_vector(one.after, names) for one in rounds]
+    size = [certificate.scale(n, row) + 1e-300 for n, row in zip(names, said, strict=True)]
+    off = np.abs(np.array(said).T - did) / size
+    return judge(
+        *("reset", subject, off, EXACT, at.starts[:, None]),
+        lambda place, _, when: (
+            f"{names[place[1]]} becomes {did[place[0]][place[1]]:.6g} instead of "
+            f"{said[place[1]][place[0]]:.6g} at {when}"
+        ),
+    )
 
 
-def _is_projected(
-    certificate: Certificate, posed: Sequence[tuple[Event, tuple[int, ...]]], changed: set[str]
-) -> bool:
-    """Tell whether constraints have a say in the states after a reset."""
-    imposed = any(event.then.reset and event.then.reset.impose for event, _ in posed)
-    goals = certificate.system.goals
-    return bool(imposed or (changed and any(not isinstance(goal, Invariant) for goal in goals)))
+def after_reset(at: Certificate, event: Event, fired: ca.SX) -> dict[str, np.ndarray]:
+    """Return what the reset of an event makes of states and values at some instants, (k,)."""
+    assert event.then.reset is not None
+    changes, along = event.then.reset.changes_where(event.name, fired), Expressions(at)
+    rows = along(along.written(change) for change in changes.values())
+    return dict(zip(changes, rows[..., 0], strict=True))

@@ -6,14 +6,16 @@ start or a reset puts a guard past zero, the way that it is on decides whether i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from daesolve.audit.certificate import FINE, Certificate, fine
-from daesolve.audit.expressions import Expressions, UnknownSymbolsError
+from daesolve.audit.certificate import FINE, Certificate, fine, same_instant
+from daesolve.audit.expressions import Expressions
+from daesolve.audit.judging import attempt, judge
 from daesolve.audit.refining import POLE, Guard, at_events, divided, jump_through, usual_size
 from daesolve.audit.rounding import BESIDE, measured
 from daesolve.posing.contacts import ACCUMULATED, REST
@@ -30,30 +32,23 @@ APART = 1e-9
 """How far, relative to the length of a step, an event may be from the passage."""
 AWAY = 1e-6
 """The part of its largest value that a guard may be where it fires."""
-STEPS_OFF = 1e4
-"""How many times the accuracy of its steps the guards of other methods may be off."""
 PUT = 1e-5
 """The part of the largest value of a guard by which it is past zero where a reset has put it."""
 OWN = {ACCUMULATED, REST, JAM}
 """The events that the library adds to contacts and guides."""
 
 
-def check_events(certificate: Certificate, along: Expressions) -> list[Finding]:
+def check_events(along: Expressions) -> list[Finding]:
     """Hold the events of a run against the passages of their guards."""
     found: list[Finding] = []
-    by_name: dict[str, list[EventRecord]] = {}
-    for record in certificate.events:
-        by_name.setdefault(record.name, []).append(record)
-    for event in posed_events(certificate.system):
+    for event in posed_events(along.system):
         if not event.listed:
             found.append(unchecked("event", event.name, "runs do not list it"))
             continue
-        parts = enumerate(ca.vertsplit(event.guards))
-        guards = [Guard(event.name, place, part) for place, part in parts]
-        try:
-            found.append(_event(along, event, guards, by_name.get(event.name, [])))
-        except UnknownSymbolsError as error:
-            found.append(unchecked("event", event.name, str(error)))
+        guards = [Guard(event.name, k, one) for k, one in enumerate(ca.vertsplit(event.guards))]
+        records = [record for record in along.certificate.events if record.name == event.name]
+        judged = partial(_event, along, event, guards, records)
+        found += attempt("event", event.name, judged)
     return found
 
 
@@ -68,36 +63,64 @@ def posed_events(system: Any) -> list[Event]:
 
 def _event(
     along: Expressions, event: Event, guards: Sequence[Guard], records: Sequence[EventRecord]
-) -> Finding:
+) -> Iterator[Finding]:
     """Judge an event by its guards."""
     certificate = along.certificate
-    times = np.array([record.time for record in records])
     told = [measured(along, guard.key, guard.expression) for guard in guards]
     missing: list[float] = []
     for guard, (values, _, _) in zip(guards, told, strict=True):
         if not np.isfinite(values).all():
-            return unchecked("event", event.name, "its guard is not finite everywhere")
-        own = times[[guard.place in record.fired for record in records]] if len(times) else times
+            yield unchecked("event", event.name, "its guard is not finite everywhere")
+            return
+        own = np.array([record.time for record in records if guard.place in record.fired])
         parts, known, pole = divided(along, guard, values)
         missing += passages_without(parts, known, event.direction.value, own, pole, certificate)
         if event.then.interrupts and event.direction.value and not event.then.counts_past:
             missing += _put_past(certificate, values, event, own)
-    if missing:
-        first = min(missing, key=lambda time: certificate.sign * time)
-        count = (
-            "a passage of its guard has"
-            if len(missing) == 1
-            else f"{len(missing)} passages of its guard have"
-        )
-        return Finding(
-            "event",
-            event.name,
-            Verdict.CONTRADICTED,
-            None,
-            first,
-            f"{count} no event, the first at t = {first:.6g} s",
-        )
-    return _fired(along, event, guards, told, records)
+    if not missing:
+        yield _fired(along, event, guards, told, records)
+        return
+    first = min(missing, key=lambda time: certificate.sign * time)
+    many = f"{len(missing)} passages of its guard have"
+    count = "a passage of its guard has" if len(missing) == 1 else many
+    said = f"{count} no event, the first at t = {first:.6g} s"
+    yield Finding("event", event.name, Verdict.CONTRADICTED, None, first, said)
+
+
+def unanswered(
+    times: np.ndarray,
+    values: np.ndarray,
+    zero: np.ndarray,
+    direction: int,
+    joined: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    known: np.ndarray,
+    slack: np.ndarray,
+) -> Iterator[tuple[int, int]]:
+    """Return between which places a guard passes zero without an event.
+
+    Parameters
+    ----------
+    times, values, zero, slack
+        (n,) of each place, in the order of the run: the guard, what of it counts as zero, and how
+        far beside it an event may be, s.
+    direction
+        In which way of the run passages count; both if it is zero.
+    joined
+        Tells between which places a passage counts.
+    known
+        When events happen.
+    """
+    signs = np.where(np.abs(values) <= zero, 0.0, np.sign(values))
+    kept = np.flatnonzero(signs)
+    before, after = kept[:-1], kept[1:]
+    turns = (signs[before] * signs[after] < 0.0) & joined(before, after)
+    if direction:
+        turns &= signs[after] == direction
+    for a, b in zip(before[turns].tolist(), after[turns].tolist(), strict=True):
+        low, high = sorted((times[a], times[b]))
+        beside = slack[a] + slack[b]
+        if not np.any((known >= low - beside) & (known <= high + beside)):
+            yield a, b
 
 
 def passages_without(
@@ -113,35 +136,27 @@ def passages_without(
     It passes at no pole, where it is beyond a value on both sides. The steps may be parts of those
     of the whole run.
     """
-    values = np.clip(fine(guard), -pole, pole)
+    values, lengths = np.clip(fine(guard), -pole, pole), np.abs(certificate.lengths)
     zero = NOTHING * np.max(np.abs(values), axis=1) + 10.0 * certificate.unresolved(guard)
     # A guard that begins at zero goes on from where the steps of its solver leave it.
     zero += max(LEAST, BESIDE * certificate.accuracy) * np.max(np.abs(values), initial=0.0)
     # The times of nodes are rounded, by which a fast guard moves at a late time.
-    clock = 4.0 * np.spacing(np.abs(certificate.starts) + np.abs(certificate.lengths))
+    clock = 4.0 * np.spacing(np.abs(certificate.starts) + lengths)
     steepest = np.max(np.abs(np.diff(values, axis=1)), axis=1) * (len(FINE) - 1)
-    zero += clock * steepest / np.abs(certificate.lengths)
-    signs = np.where(np.abs(values) <= zero[:, None], 0.0, np.sign(values))
-    places = certificate.starts[:, None] + certificate.lengths[:, None] * FINE
-    signs, places, values = signs.ravel(), places.ravel(), values.ravel()
-    steps = np.repeat(np.arange(len(guard)), len(FINE))
-    kept = np.flatnonzero(signs)
-    before, after = kept[:-1], kept[1:]
-    turns = signs[before] * signs[after] < 0.0
-    if direction:
-        turns &= signs[after] == direction  # in the order of the run, also backwards
-    # Both sides of the same instant: a reset put it past zero.
-    borders = (certificate if whole is None else whole).starts
-    turns &= (places[before] != places[after]) | ~np.isin(places[after], borders)
-    turns &= np.minimum(np.abs(values[before]), np.abs(values[after])) < pole
-    missing: list[float] = []
-    for a, b in zip(before[turns], after[turns], strict=True):
-        slack = APART * (abs(certificate.lengths[steps[a]]) + abs(certificate.lengths[steps[b]]))
-        low, high = sorted((places[a], places[b]))
-        if not np.any((known >= low - slack) & (known <= high + slack)):
-            part = values[a] / (values[a] - values[b])
-            missing.append(float(places[a] + part * (places[b] - places[a])))
-    return missing
+    zero += clock * steepest / lengths
+    places = (certificate.starts[:, None] + certificate.lengths[:, None] * FINE).ravel()
+    zero, slack = np.repeat([zero, APART * lengths], len(FINE), axis=1)
+    values, borders = values.ravel(), (certificate if whole is None else whole).starts
+
+    def joined(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        # Both sides of the same instant: a reset put it past zero.
+        jumps = (places[before] == places[after]) & np.isin(places[after], borders)
+        return ~jumps & (np.minimum(np.abs(values[before]), np.abs(values[after])) < pole)
+
+    return [
+        float(places[a] + values[a] / (values[a] - values[b]) * (places[b] - places[a]))
+        for a, b in unanswered(places, values, zero, direction, joined, known, slack)
+    ]
 
 
 def _put_past(
@@ -158,15 +173,13 @@ def _put_past(
     rises = np.ptp(values, axis=1) / len(FINE)
     past = (values[:, 0] > zero) & (np.minimum(rate, values[:, 1] - values[:, 0]) > 0.1 * rises)
     past[1:] &= values[:-1, -1] < -zero[:-1]
-    if certificate.continues:
-        past[0] = False
+    past[:1] &= not certificate.continues
     missing: list[float] = []
     for step in np.flatnonzero(past).tolist():
         time = float(certificate.starts[step])
-        near = 1e-12 * max(1.0, abs(time))
-        here = [record.after for record in certificate.events if abs(record.time - time) <= near]
+        here = [record.after for record in certificate.events if same_instant(time, record.time)]
         resets = {tuple(after.values()) for after in here if after is not None}
-        if len(resets) <= (step > 0) and not np.any(np.abs(known - time) <= near):
+        if len(resets) <= (step > 0) and not np.any(same_instant(time, known)):
             missing.append(time)
     return missing
 
@@ -183,50 +196,34 @@ def _fired(
     Where guards have poles, their usual values count instead of the largest.
     """
     if not records:
-        return Finding("event", event.name, Verdict.HOLDS, 0.0, None)
-    certificate = along.certificate
-    order, ends = certificate.sign * certificate.starts, np.array([r.time for r in records])
-    steps = np.searchsorted(order, certificate.sign * ends, side="left") - 1
-    steps = np.maximum(steps, 0)
+        return Finding("event", event.name, Verdict.HOLDS, 0.0)
+    certificate, allowed = along.certificate, along.certificate.allows(AWAY)
+    ends, every = (np.array([r.time for r in rs]) for rs in (records, certificate.events))
+    order = certificate.sign * certificate.starts
+    steps = np.maximum(np.searchsorted(order, certificate.sign * ends, side="left") - 1, 0)
     parts = (ends - certificate.starts[steps]) / certificate.lengths[steps]
     # Where a run starts, a guard that is past zero counts as passed.
-    judged = (parts > 0.0) & (parts <= 1.0 + 1e-9)
-    judged &= np.array([not _shared(certificate.events, one) for one in records], dtype=bool)
-    off, allowed = np.full(len(records), np.inf), max(AWAY, STEPS_OFF * certificate.accuracy)
+    clear = (parts > 0.0) & (parts <= 1.0 + 1e-9)
+    # The resets of other events at the same instant may have carried it.
+    clear &= [np.count_nonzero(same_instant(time, every)) < 2 for time in ends]
+    off = np.where(clear, np.inf, 0.0)
     for guard, (values, _, beside) in zip(guards, told, strict=True):
-        own = np.flatnonzero(judged & [guard.place in record.fired for record in records])
-        if not own.size:
-            continue
+        own = np.flatnonzero(clear & [guard.place in record.fired for record in records])
         # A guard that stays at zero is nothing but rounding.
         largest, noise = float(np.max(np.abs(values))), np.max(beside, initial=0.0)
         usual = usual_size(certificate, values)
         if 0.0 < usual < largest / POLE:
             largest, noise = usual, np.max(beside[steps[own]], axis=1)
-        largest = largest + noise / AWAY + 1e-300
-        found = np.abs(at_events(along, guard, steps[own], parts[own])) / largest
+        found = np.abs(at_events(along, guard, steps[own], parts[own]))
+        found /= largest + noise / AWAY + 1e-300
         far = np.flatnonzero(found > allowed)
-        if far.size:
-            where = steps[own[far]], parts[own[far]]
-            found[far] *= ~jump_through(along, guard, event.direction.value, *where)
+        where = steps[own[far]], parts[own[far]]
+        found[far] *= ~jump_through(along, guard, event.direction.value, *where)
         off[own] = np.minimum(off[own], found)
-    off = np.where(judged, off, 0.0)
-    place = int(np.argmax(off))
-    worst = float(off[place])
-    when = float(ends[place]) if worst > 0.0 else None
-    if worst > allowed:
-        return Finding(
-            "event",
-            event.name,
-            Verdict.CONTRADICTED,
-            worst,
-            when,
+    return judge(
+        *("event", event.name, off, allowed, ends),
+        lambda _, worst, when: (
             f"it happens where its guard is {worst:.1g} of its largest value away from zero, at "
-            f"t = {when:.6g} s",
-        )
-    return Finding("event", event.name, Verdict.HOLDS, worst, when)
-
-
-def _shared(events: Sequence[EventRecord], record: EventRecord) -> bool:
-    """Tell whether other events happen at the same instant, whose resets may have carried it."""
-    near = 1e-12 * max(1.0, abs(record.time))
-    return any(e is not record and abs(e.time - record.time) <= near for e in events)
+            f"{when}"
+        ),
+    )

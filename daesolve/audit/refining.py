@@ -13,7 +13,7 @@ import numpy as np
 
 from daesolve.audit.certificate import Certificate, missed, sides
 from daesolve.audit.expressions import Expressions
-from daesolve.audit.rounding import values_of
+from daesolve.audit.rounding import terms_of
 
 ROUGH = 1e-6
 """The part of the largest value of a guard in a step that its polynomial may miss."""
@@ -61,7 +61,7 @@ def divided(
         half, kept = parts[rough] / 2.0, np.delete(np.arange(len(steps)), rough)
         owners, begins = np.tile(steps[rough], 2), np.append(firsts[rough], firsts[rough] + half)
         halves = whole.parts_of(owners, begins, np.tile(half, 2))
-        rows = values_of(Expressions(halves), guard.key, guard.expression)
+        rows = terms_of(Expressions(halves), guard.key, guard.expression)[0]
         steps, firsts = np.append(steps[kept], owners), np.append(firsts[kept], begins)
         parts, known = np.append(parts[kept], np.tile(half, 2)), np.concatenate([known[kept], rows])
         order = np.lexsort((firsts, steps))
@@ -94,9 +94,7 @@ def usual_size(certificate: Certificate, values: np.ndarray) -> float:
     return float(sizes[order][np.searchsorted(lasts, lasts[-1] / 2.0)])
 
 
-def at_events(
-    along: Expressions, guard: Guard, steps: np.ndarray, parts: np.ndarray, off: float = 0.0
-) -> np.ndarray:
+def at_events(along: Expressions, guard: Guard, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
     """Return a guard at or beside events, (k,), with the inputs that are in force there.
 
     Parameters
@@ -105,22 +103,20 @@ def at_events(
         The run, and the guard.
     steps, parts
         (k,) in which step each event lies, and where, as a fraction of it.
-    off
-        How far beside it, as a fraction of the step.
     """
     whole = along.certificate
-    places = whole.parts_of(steps, parts + off, np.zeros(len(steps)))
-    after = np.minimum(steps + (parts + off > 1.0), len(whole.starts) - 1)
-    given = {name: rows[after] for name, rows in whole.values.items() if name in inputs_of(whole)}
+    places = whole.at(steps, parts)
+    after = np.minimum(steps + (parts > 1.0), len(whole.starts) - 1)
+    given = {name: whole.values[name][after] for name in _inputs(whole)}
     places = replace(places, values={**places.values, **given})
-    return values_of(Expressions(places), guard.key, guard.expression)[:, 0]
+    return terms_of(Expressions(places), guard.key, guard.expression)[0, :, 0]
 
 
-def inputs_of(certificate: Certificate) -> set[str]:
+def _inputs(certificate: Certificate) -> set[str]:
     """Return the names of the values that tables, sampled laws and what steps a run change."""
     system = certificate.system
     drives = {name for drive in system.drives for name in drive.values.names}
-    return drives | {*system.inputs.names}
+    return certificate.values.keys() & (drives | {*system.inputs.names})
 
 
 def jump_through(
@@ -130,28 +126,12 @@ def jump_through(
 
     Where inputs step, reactions jump as well, to what nobody tells.
     """
-    before = at_events(along, guard, steps, parts, -BESIDE_IT)
-    after = at_events(along, guard, steps, parts, BESIDE_IT)
+    before = at_events(along, guard, steps, parts - BESIDE_IT)
+    after = at_events(along, guard, steps, parts + BESIDE_IT)
     passed = (before * after < 0.0) & ((direction == 0) | (after * direction > 0.0))
-    if depends_on_reactions(along, guard.expression):
-        passed |= _stepped(along.certificate, steps, parts)
+    if ca.depends_on(guard.expression, ca.vertcat(ca.SX(0, 1), *along.reactions)):
+        next_steps = np.minimum(steps + 1, len(along.certificate.starts) - 1)
+        for name in _inputs(along.certificate):
+            row = along.certificate.values[name]
+            passed |= (row[steps] != row[next_steps]) & (parts + BESIDE_IT > 1.0)
     return passed
-
-
-def depends_on_reactions(along: Expressions, expression: ca.SX) -> bool:
-    """Tell whether an expression depends on a reaction."""
-    system = along.system
-    own = [goal.reaction for goal in system.goals if hasattr(goal, "reaction")]
-    more = getattr(system, "reactions", getattr(system, "controls", None))
-    symbols = ca.vertcat(ca.SX(0, 1), *own, *([] if more is None else [more.vector]))
-    return bool(ca.depends_on(expression, symbols))
-
-
-def _stepped(certificate: Certificate, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
-    """Tell at which events an input steps."""
-    after = np.minimum(steps + 1, len(certificate.starts) - 1)
-    names = [name for name in certificate.values if name in inputs_of(certificate)]
-    changed = np.zeros(len(steps), dtype=bool)
-    for name in names:
-        changed |= certificate.values[name][steps] != certificate.values[name][after]
-    return changed & (parts + BESIDE_IT > 1.0)

@@ -7,7 +7,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.audit.certificate import PLACES
 from daesolve.audit.expressions import Expressions, size_of
 from daesolve.posing.symbols import time
 
@@ -39,49 +38,21 @@ def measured(
     expression
         As posed.
     """
-    values, sizes, rate, *slopes = _known(along, key, expression)
-    certificate = along.certificate
-    unknown, rate = np.zeros(values.shape), rate.copy()
-    for slope, largest, fastest in zip(slopes, along.largest, _fastest(along), strict=True):
-        unknown += slope * largest
-        rate += slope * fastest
-    beside = max(ROUNDING, BESIDE * certificate.accuracy) * unknown
+    values, sizes, rate, *slopes = terms_of(along, key, expression)
+    certificate, accuracy = along.certificate, along.certificate.accuracy
+    unknown = sum(slope * of for slope, of in zip(slopes, along.largest, strict=True))
+    rate = rate + sum(slope * of for slope, of in zip(slopes, along.fastest, strict=True))
     early = TICKS * np.spacing(np.abs(certificate.times))
-    early += BESIDE * certificate.accuracy * np.abs(certificate.lengths)[:, None]
-    beside += early * rate
-    return values, sizes, np.nan_to_num(beside)
+    early += BESIDE * accuracy * np.abs(certificate.lengths)[:, None]
+    return values, sizes, np.nan_to_num(max(ROUNDING, BESIDE * accuracy) * unknown + early * rate)
 
 
-def values_of(along: Expressions, key: tuple[str, str], expression: Any) -> np.ndarray:
-    """Return the values of an expression alone; see `measured`."""
-    return _known(along, key, expression)[0]
+def terms_of(along: Expressions, key: tuple[str, str], expression: Any) -> np.ndarray:
+    """Return the values of an expression, the sizes of its terms and its slopes; see `measured`."""
 
-
-def _known(along: Expressions, key: tuple[str, str], expression: Any) -> np.ndarray:
     def write() -> list[ca.SX]:
         written = along.written(ca.SX(expression))
         slopes = [ca.sum1(ca.fabs(ca.gradient(written, one.vector))) for one in along.moving]
         return [written, size_of(written), ca.fabs(ca.gradient(written, time)), *slopes]
 
     return along.once(key, write)
-
-
-def _fastest(along: Expressions) -> list[float]:
-    """Return how fast the fastest entry of each of what moves changes between the nodes, 1/s."""
-    certificate = along.certificate
-    if "fastest" not in along.kept:
-        along.kept["fastest"] = [
-            max(_rate(certificate.columns[name], certificate) for name in vector.names)
-            for vector in along.moving
-        ]
-    return along.kept["fastest"]
-
-
-def _rate(column: np.ndarray, certificate: Any) -> float:
-    if column.shape[1] > 1:
-        apart = np.abs(certificate.lengths[:, None]) * np.diff(PLACES)
-        steps = np.abs(np.diff(column, axis=1))
-    else:
-        apart, steps = np.abs(np.diff(certificate.starts)), np.abs(np.diff(column[:, 0]))
-    known = (apart > 0.0) & np.isfinite(steps)
-    return float(np.max(steps[known] / apart[known], initial=0.0))

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
-from daesolve.audit.certificate import NODES, Certificate
+from daesolve.audit.certificate import ONCE, Certificate
 from daesolve.audit.expressions import names_of_states
 from daesolve.trajectory.results import EventRecord, Impact
 
@@ -55,15 +55,14 @@ def at_instants(
     *,
     after: bool = False,
 ) -> Certificate:
-    """Return the instants of some rounds as steps, each with one value at all nodes."""
-    states = names_of_states(certificate.system)
+    """Return the instants of some rounds as steps with one node."""
     named = [one.after if after else one.before for one in rounds]
-    columns = {name: np.array([row[name] for row in named]) for name in states} | dict(more)
-    held = {name: np.array([v[name] for v in values]) for name in certificate.values}
+    columns = {n: np.array([row[n] for row in named]) for n in names_of_states(certificate.system)}
     return replace(
         certificate,
         starts=np.array([one.time for one in rounds]),
         lengths=np.zeros(len(rounds)),
-        columns={name: np.repeat(row[:, None], NODES, axis=1) for name, row in columns.items()},
-        values=held,
+        columns={name: row[:, None] for name, row in {**columns, **more}.items()},
+        values={name: np.array([v[name] for v in values]) for name in certificate.values},
+        places=ONCE,
     )

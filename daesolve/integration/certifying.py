@@ -300,7 +300,7 @@ class _Passage:
         self.done = steps.stop
         # With the last step of the part before, so that nothing is missed between the two.
         self.take(part if self.carried is None else self.carried.followed_by(part))
-        self.carried = part.last_step
+        self.carried = part.only([-1])
 
     @cached_property
     def _events(self) -> tuple[Sequence[EventRecord], np.ndarray]:
