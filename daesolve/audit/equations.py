@@ -14,8 +14,6 @@ from typing import Any, cast
 
 import casadi as ca
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from daesolve.audit.certificate import Certificate
 from daesolve.audit.expressions import (
@@ -51,7 +49,7 @@ class Balance:
     """
 
     names: Sequence[str]
-    held: np.ndarray
+    held: Sequence[np.ndarray] | np.ndarray
     load: np.ndarray
     sizes: np.ndarray
     beside: np.ndarray | float = 0.0
@@ -72,73 +70,48 @@ def check_equations(along: Expressions) -> list[Finding]:
 
 
 def _judged(
-    check: str, along: Expressions, balancing: Callable[[Expressions], Balance | None]
+    check: str, along: Expressions, balancing: Callable[[Expressions], Balance]
 ) -> Iterator[Finding]:
-    balance = balancing(along)
-    if balance is None:
-        return
-    certificate = along.certificate
-    largest = certificate.scale(check, np.append(balance.held, balance.beside))
+    certificate, balance = along.certificate, balancing(along)
+    lengths, allowed = np.abs(certificate.lengths), certificate.allows(ALLOWED)
+    most = np.nan_to_num(np.max(np.abs(balance.sizes), axis=-1))
     # Reactions follow from all loads together: the largest one rounds each of them.
-    loads = np.nan_to_num(np.max(np.abs(balance.sizes), axis=(0, 2), initial=0.0))
-    least = max(ROUNDING, certificate.accuracy)
-    least *= np.maximum(largest, np.abs(certificate.lengths) * loads)
-    for row in zip(balance.names, balance.held, balance.load, balance.sizes, strict=True):
-        yield _judged_one(check, certificate, *row, least)
-
-
-def _judged_one(
-    check: str,
-    certificate: Certificate,
-    name: str,
-    held: np.ndarray,
-    load: np.ndarray,
-    sizes: np.ndarray,
-    least: np.ndarray,
-) -> Finding:
-    """Judge one balance over n steps, (n, NODES) each; `least`, (n,), tells its rounding."""
-    known = np.isfinite(held + load).all(axis=1)
-    if not known.any():
-        return unchecked(check, name, "the run has no reactions here")
-    lengths, fastest = np.abs(certificate.lengths), np.max(np.abs(sizes), axis=1)
-    allowed = certificate.allows(ALLOWED)
+    largest = certificate.scale(check, np.append(balance.held, balance.beside))
+    largest = np.maximum(largest, lengths * np.max(most, axis=0, initial=0.0))
     # The times of nodes are rounded, which is much of a short step at a late time.
     clock = 4.0 * np.spacing(np.abs(certificate.starts) + lengths)
-    size = np.max(np.abs(held), axis=1) + lengths * fastest
-    size += (least + clock * fastest) / allowed + 1e-300
-    off = np.max(np.abs(held - held[:, :1] - certificate.integrated(load)), axis=1)
-    missed = certificate.unresolved(held) + lengths * certificate.unresolved(load)
-    relative, blurred = (np.where(known, part / size, 0.0) for part in (off, missed))
-    sharp = known & (blurred <= max(SHARP, allowed))
-    over = relative - blurred > allowed
-    if not (over | sharp).any():
-        return unchecked(check, name, "its steps are too long for the nodes of an audit")
-    any_over, passed_by = over.any(), np.count_nonzero(~sharp)
-    finding = judge(
-        *(check, name, np.where(over if any_over else sharp, relative, 0.0)),
-        allowed if any_over else np.inf,
-        certificate.starts,
-        lambda place, worst, when: (
-            f"the balance of {name} is off by {off[place]:.2g}, {worst:.1g} of its terms, in the "
-            f"step from {when}"
-        ),
-    )
-    rest = f"{passed_by} of {len(sharp)} steps are too long for its nodes" if passed_by else ""
-    return replace(finding, sentence=finding.sentence or rest)
+    least = (max(ROUNDING, certificate.accuracy) * largest + clock * most) / allowed + 1e-300
+    rows = balance.held, balance.load, least + lengths * most
+    for name, held, load, size in zip(balance.names, *rows, strict=True):
+        known = np.isfinite(held + load).all(axis=1)
+        size += np.max(np.abs(held), axis=1)
+        off = np.max(np.abs(held - held[:, :1] - certificate.integrated(load)), axis=1)
+        missed = certificate.unresolved(held) + lengths * certificate.unresolved(load)
+        relative, blurred = (np.where(known, part / size, 0.0) for part in (off, missed))
+        sharp = known & (blurred <= max(SHARP, allowed))
+        over = relative - blurred > allowed
+        if not (over | sharp).any():
+            said = "its steps are too long for the nodes of an audit"
+            yield unchecked(check, name, said if known.any() else "the run has no reactions here")
+            continue
+        finding = judge(
+            *(check, name, np.where(over if over.any() else sharp, relative, 0.0)),
+            *(allowed if over.any() else np.inf, certificate.starts),
+            lambda place, worst, when, name=name, off=off: (
+                f"the balance of {name} is off by {off[place]:.2g}, {worst:.1g} of its terms, in "
+                f"the step from {when}"
+            ),
+        )
+        many = np.count_nonzero(~sharp)
+        rest = f"{many} of {len(sharp)} steps are too long for its nodes" if many else ""
+        yield replace(finding, sentence=finding.sentence or rest)
 
 
-def _of_rates(
-    along: Expressions,
-    names: Sequence[str],
-    rates: Sequence[ca.SX],
-    unsized: Sequence[ca.SX] | None = None,
-    beside: np.ndarray | float = 0.0,
-) -> Balance:
+def _of_rates(along: Expressions, names: Sequence[str], rates: Sequence[ca.SX]) -> Balance:
     """Return the balance of columns whose rates are given."""
     written = [along.written(rate) for rate in rates]
-    held = np.array([along.certificate.columns[name] for name in names])
-    sizes = map(size_of, written) if unsized is None else unsized
-    return Balance(names, held, along(written), along(sizes), beside)
+    held = [along.certificate.columns[name] for name in names]
+    return Balance(names, held, along(written), along(map(size_of, written)))
 
 
 def _kinematics(along: Expressions) -> Balance:
@@ -149,41 +122,40 @@ def _kinematics(along: Expressions) -> Balance:
     return _of_rates(along, system.coordinates.names, ca.vertsplit(rates))
 
 
-def _quadratures(along: Expressions) -> Balance | None:
+def _quadratures(along: Expressions) -> Balance:
     names = along.system.quadratures.names if hasattr(along.system, "quadratures") else ()
-    return _of_rates(along, names, by_name(along.system.integrands, names)) if names else None
+    return _of_rates(along, names, by_name(along.system.integrands, names) if names else ())
 
 
-def _meters(along: Expressions) -> Balance | None:
-    names = names_of_meters(along.certificate)
-    if not names:
-        return None
-    posed = getattr(along.system, "meters", {})
-    powers = {name: along.written(without_unit(posed[name])) for name in names if name in posed}
-    sizes = {name: size_of(power) for name, power in powers.items()}
-    if WORK in names and WORK not in powers:
-        powers[WORK], sizes[WORK] = _power(along)
-    listed = [powers[name] for name in names], [sizes[name] for name in names]
-    return _of_rates(along, names, *listed, along.certificate.columns.get(ENERGY, 0.0))
+def _meters(along: Expressions) -> Balance:
+    names, posed = names_of_meters(along.certificate), getattr(along.system, "meters", {})
+    powers = [
+        _power(along) if name not in posed else along.written(without_unit(posed[name]))
+        for name in names
+    ]
+    sizes = along(map(size_of, powers))
+    if WORK in names and WORK not in posed:
+        # The weight takes no part, but a run adds it to the power of inertia: rounding of it stays.
+        system, v = along.system, cast(ca.SX, along.system.v.vector)
+        weight = moving_of(system).T @ along.gradient(along.written(ca.SX(system.potential)))
+        beside = ca.dot(ca.fabs(weight), ca.fabs(v))
+        sizes[names.index(WORK)] += along([beside])[0]
+    columns = along.certificate.columns
+    held = [columns[name] for name in names]
+    return Balance(names, held, along(powers), sizes, columns.get(ENERGY, 0.0))
 
 
-def _power(along: Expressions) -> tuple[ca.SX, ca.SX]:
-    """Return d/dt (v . dL/dv - L), and the sizes of its terms.
-
-    It is the power of forces and reactions, and of what time moves; the weight takes no part, but a
-    run adds it to that of the inertia, which leaves rounding.
-    """
-    system, moving = _without_guides(along.system), moving_of(along.system)
+def _power(along: Expressions) -> ca.SX:
+    """Return d/dt (v . dL/dv - L), the power of forces and reactions, and of what time moves."""
+    system = _without_guides(along.system)
     v: ca.SX = system.v.vector
-    potential = along.written(ca.SX(system.potential))
+    energy = along.written(ca.SX(system.potential))
     if system.mass_matrix is not None:
-        energy = potential + ca.dot(v, momentum_of(along)) / 2
+        energy += ca.dot(v, momentum_of(along)) / 2
     else:
-        energy = potential - along.written(ca.SX(system.kinetic))
+        energy -= along.written(ca.SX(system.kinetic))
     force = applied_force(along) + reactions_of(along)
-    power = ca.dot(force, v) + along.slopes(energy)[-1]
-    weight = moving.T @ along.gradient(potential)
-    return power, size_of(power) + ca.dot(ca.fabs(weight), ca.fabs(v))
+    return ca.dot(force, v) + along.slopes(energy)[-1]
 
 
 def names_of_meters(certificate: Certificate) -> list[str]:
@@ -201,11 +173,11 @@ def without_unit(entry: Any) -> ca.SX:
 # -- momenta ---------------------------------------------------------------------------------------
 
 
-def momenta_balance(along: Expressions) -> Balance | None:
+def momenta_balance(along: Expressions) -> Balance:
     """Return the balance of the momenta, or of the velocities where a mass matrix is given."""
     system = along.system
     if not hasattr(system, "coordinates"):
-        return None
+        return _of_rates(along, (), ())
     _without_guides(system)
     moving, momentum = moving_of(system), momentum_of(along)
     load = applied_force(along) + reactions_of(along)
@@ -214,11 +186,11 @@ def momenta_balance(along: Expressions) -> Balance | None:
         load += along.written(_by_velocity(system, system.gyroscopic)) + along.rate(momentum)
     else:
         load += moving.T @ along.gradient(along.written(ca.SX(system.kinetic)))
-    loads, sizes = along(ca.vertsplit(load)), along(map(size_of, ca.vertsplit(load)))
-    if system.mass_matrix is None and system.kinematics is not None:
-        turned = _turned(along, moving, momentum)
-        loads, sizes = loads + turned, sizes + np.abs(turned)
-    return Balance(system.v.names, along(ca.vertsplit(momentum)), loads, sizes)
+        load += _turned(system, moving, momentum)
+    loads = ca.vertsplit(load)
+    return Balance(
+        *(system.v.names, along(ca.vertsplit(momentum)), along(loads), along(map(size_of, loads)))
+    )
 
 
 def _without_guides(system: Any) -> Any:
@@ -253,41 +225,20 @@ def momentum_of(along: Expressions) -> ca.SX:
     return along.written(ca.densify(ca.SX(system.mass_matrix)) @ system.v.vector)
 
 
-def _turned(along: Expressions, moving: ca.SX, momentum: ca.SX) -> np.ndarray:
-    """Return the part of Hamel's equations that comes from brackets, (nv, n, NODES).
+def _turned(system: Any, moving: ca.SX, momentum: ca.SX) -> ca.SX:
+    """Return the part of Hamel's equations that comes from brackets, a column.
 
     For the fields X_i, the columns of S: w . sum_j v_j [X_j, X_i], where S^T w is the momentum.
     """
-    q, v = along.system.coordinates.vector, along.system.v.vector
-    shape = along.certificate.times.shape
-    w, flow = ca.SX.zeros(q.numel()), moving @ v
-    for rows, columns in _blocks(moving):
-        block: ca.SX = ca.densify(moving[rows, columns])
-        # A block that is constant has no brackets.
-        if ca.depends_on(block, q):
-            fields = along(ca.vertsplit(ca.vec(block))).reshape(len(columns), len(rows), *shape)
-            fields = np.ascontiguousarray(np.moveaxis(fields, (0, 1), (-2, -1)))
-            held = np.moveaxis(along(ca.vertsplit(momentum[columns])), 0, -1)[..., None]
-            turning = np.swapaxes(fields, -1, -2)
-            try:
-                pushed = (turning @ np.linalg.solve(fields @ turning, held))[..., 0]
-            except np.linalg.LinAlgError as error:
-                raise UncheckableError("the kinematics are singular") from error
-            w[rows] = ca.SX.sym("w", len(rows))
-            along.know(ca.vertsplit(w[rows]), np.moveaxis(pushed, -1, 0))
+    q, flow = system.coordinates.vector, moving @ system.v.vector
+    if not ca.depends_on(moving, q):
+        return ca.SX.zeros(*momentum.shape)
+    w = ca.SX.sym("w", q.numel())
     turned = ca.jtimes(moving.T @ w, q, flow) - moving.T @ ca.gradient(ca.dot(w, flow), q)
-    return along(ca.vertsplit(turned))
-
-
-def _blocks(matrix: ca.SX) -> list[tuple[list[int], list[int]]]:
-    """Return the rows and columns of the blocks into which a matrix falls apart."""
-    size, (count, others) = matrix.numel(), matrix.shape
-    pattern: Any = matrix.sparsity()
-    entries = (np.ones(matrix.nnz()), (pattern.row(), count + np.array(pattern.get_col(), int)))
-    graph = sparse.coo_matrix(entries, shape=(count + others, count + others))
-    number, labels = csgraph.connected_components(graph, directed=False)
-    parts = [np.flatnonzero(labels == k).tolist() for k in range(number if size else 0)]
-    return [([k for k in p if k < count], [k - count for k in p if k >= count]) for p in parts]
+    # What moves no coordinate has no brackets.
+    own = [k for k in range(moving.size2()) if moving[:, k].nnz()]
+    fields = moving[:, own]
+    return ca.substitute(turned, w, fields @ ca.solve(fields.T @ fields, momentum[own]))
 
 
 def reactions_of(along: Expressions, *, impulses: bool = False) -> ca.SX:

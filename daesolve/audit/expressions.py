@@ -16,6 +16,13 @@ from daesolve.posing.goals import Goal, Implicit
 from daesolve.posing.inputs import Lookup
 from daesolve.posing.symbols import time
 
+ROUNDING = 1e-15
+"""The part of the largest position or velocity, whichever it is, that counts as rounding."""
+BESIDE = 100.0
+"""How many times the accuracy of a step a residual may be off beside the largest of the positions
+or velocities: the terms of a residual may all pass through zero where the states do not."""
+TICKS = 4.0
+"""How many roundings of time a state may be early or late: that of an event, and of the steps."""
 SUMS = {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE}
 """Operations whose value is as large as their parts say; the others count by their value."""
 CONTINUOUS = {
@@ -168,31 +175,60 @@ class Expressions:
         return [one for one in found if len(one.names)]
 
     @cached_property
-    def largest(self) -> list[float]:
-        """How large the largest entry of each of `moving` is in the run."""
-        found: list[float] = []
-        certificate = self.certificate
+    def _extents(self) -> list[tuple[float, float]]:
+        """How large, and how fast from node to node, the largest entry of each of `moving` is."""
+        found: list[tuple[float, float]] = []
+        certificate, largest = self.certificate, 0.0
         for vector in self.moving:
-            largest = max(certificate.scale(n, certificate.columns[n]) for n in vector.names)
+            rows, times = (
+                np.array([certificate.columns[n] for n in vector.names]),
+                certificate.times,
+            )
             # What is held still has velocities that are nothing but rounding.
-            found.append(max(largest, max(found, default=0.0) / certificate.lasts))
+            sizes = [certificate.scale(n, row) for n, row in zip(vector.names, rows, strict=True)]
+            largest = max(*sizes, largest / certificate.lasts)
+            if times.shape[1] == 1:
+                rows, times = np.swapaxes(rows, 1, 2), times.T
+            apart = np.abs(np.diff(times))
+            rates = np.abs(np.diff(rows)) / np.where(apart, apart, np.inf)
+            found.append((largest, float(np.nanmax(rates, initial=0.0))))
         return found
 
-    @cached_property
-    def fastest(self) -> list[float]:
-        """How fast the fastest entry of each of `moving` changes from node to node, 1/s."""
-        columns, times = self.certificate.columns, self.certificate.times
-        rows = {n: columns[n] for vector in self.moving for n in vector.names}
-        if times.shape[1] == 1:
-            times, rows = times.T, {n: row.T for n, row in rows.items()}
-        apart = np.abs(np.diff(times))
-        rates = {
-            n: np.abs(np.diff(row)) / np.where(apart, apart, np.inf) for n, row in rows.items()
-        }
-        return [
-            max(float(np.nanmax(rates[n], initial=0.0)) for n in vector.names)
-            for vector in self.moving
-        ]
+    def terms_of(self, key: tuple[str, str], expression: Any) -> np.ndarray:
+        """Return an expression, the sizes of its terms and its slopes; see `measured`."""
+
+        def write() -> list[ca.SX]:
+            written = self.written(ca.SX(expression))
+            slopes = [ca.sum1(ca.fabs(ca.gradient(written, one.vector))) for one in self.moving]
+            return [written, size_of(written), ca.fabs(ca.gradient(written, time)), *slopes]
+
+        return self.once(key, write)
+
+    def measured(
+        self, key: tuple[str, str], expression: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return an expression, the sizes of its terms, and what it may be off beside these.
+
+        It may be off by its change where all positions, or all velocities, are off by rounding, or
+        by the accuracy of steps, of the largest of them: where nothing moves, its terms are
+        rounding themselves. And by its change during the rounding of time, which is much at a late
+        one, and during what the solver misplaces an event in a step.
+
+        Parameters
+        ----------
+        key
+            What the expression is, and of what.
+        expression
+            As posed.
+        """
+        values, sizes, rate, *slopes = self.terms_of(key, expression)
+        certificate, loose = self.certificate, BESIDE * self.certificate.accuracy
+        early = TICKS * np.spacing(np.abs(certificate.times))
+        early += loose * np.abs(certificate.lengths)[:, None]
+        beside = early * rate
+        for slope, (largest, fastest) in zip(slopes, self._extents, strict=True):
+            beside = beside + slope * (max(ROUNDING, loose) * largest + early * fastest)
+        return values, sizes, np.nan_to_num(beside)
 
     def gradient(self, expression: ca.SX) -> ca.SX:
         """Return the slopes by positions, which massless unknowns follow, as a column."""

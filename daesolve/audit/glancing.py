@@ -20,7 +20,6 @@ from daesolve.audit.goals import check_goals
 from daesolve.audit.judging import attempt
 from daesolve.audit.jumps import check_start
 from daesolve.audit.passages import posed_events, unanswered
-from daesolve.audit.rounding import measured
 from daesolve.posing.events import Event
 from daesolve.trajectory.findings import Audit, Finding, Verdict, unchecked
 
@@ -94,7 +93,7 @@ def _passed(run: Instants, along: Expressions, event: Event) -> Iterator[Finding
         yield unchecked("event", event.name, "its guard may jump, or has poles")
         return
     for place, (key, guard) in enumerate(guards.items()):
-        values, sizes, beside = (row[:, 0] for row in measured(along, ("guard", key), guard))
+        values, sizes, beside = (row[:, 0] for row in along.measured(("guard", key), guard))
         zero = run.allows(PASSED) * sizes + beside
         changing = np.array([run.smooth, *_changing(run, guard)])
         fired = [e.time for e in run.events if e.name == event.name and place in e.fired]

@@ -16,9 +16,8 @@ from daesolve.audit.equations import (
     momentum_of,
     without_unit,
 )
-from daesolve.audit.expressions import Expressions, UncheckableError
+from daesolve.audit.expressions import BESIDE, ROUNDING, Expressions, UncheckableError
 from daesolve.audit.judging import attempt, judge
-from daesolve.audit.rounding import BESIDE, ROUNDING, measured
 from daesolve.posing.goals import AnyGoal, Goal, Holonomic, Invariant, Nonholonomic, Relation
 from daesolve.trajectory.findings import Finding, unchecked
 
@@ -86,7 +85,7 @@ def _goal(goal: AnyGoal, along: Expressions) -> Iterator[Finding]:
     if own and not constraint and not hasattr(certificate.system, "coordinates"):
         yield unchecked("goal", goal.name, "a control system approaches it from its start")
         return
-    values, sizes, beside = measured(along, ("goal", goal.name), goal.residual)
+    values, sizes, beside = along.measured(("goal", goal.name), goal.residual)
     if own and goal.from_start:
         first = float(values.ravel()[0])
         values = values - certificate.scales.setdefault(f"the start of {goal.name}", first)
@@ -124,7 +123,7 @@ def _contact(goal: Any, along: Expressions, faint: float) -> Iterator[Finding]:
             lambda _, worst, when: f"it {what}, by {worst:.1g} of what is usual, at {when}",
         )
 
-    values, sizes, beside = measured(along, ("goal", goal.name), goal.residual)
+    values, sizes, beside = along.measured(("goal", goal.name), goal.residual)
     size = sizes + TOUCHING * certificate.scale(f"the gap of {goal.name}", sizes) + 1e-300
     apart = values / (size + beside / TOUCHING)
     yield judged_by("overlaps", -apart)
@@ -147,7 +146,7 @@ def _contact(goal: Any, along: Expressions, faint: float) -> Iterator[Finding]:
 def _friction(goal: Any, along: Expressions) -> tuple[np.ndarray, np.ndarray]:
     """Return the power of friction, for the fastest slip, and its excess over its limit, N."""
     certificate, pairs = along.certificate, friction_of(along.system, goal)
-    seen = [measured(along, ("goal", slip.name), slip.residual) for slip, _ in pairs]
+    seen = [along.measured(("goal", slip.name), slip.residual) for slip, _ in pairs]
     slips, beside = (np.array([of[k] for of in seen]) for k in (0, 2))
     forces = np.nan_to_num(along.once(("friction", goal.name), lambda: [f for _, f in pairs]))
     limit = _limit(goal, along)

@@ -14,10 +14,9 @@ import casadi as ca
 import numpy as np
 
 from daesolve.audit.certificate import FINE, Certificate, fine, same_instant
-from daesolve.audit.expressions import Expressions
+from daesolve.audit.expressions import BESIDE, Expressions
 from daesolve.audit.judging import attempt, judge
 from daesolve.audit.refining import POLE, Guard, at_events, divided, jump_through, usual_size
-from daesolve.audit.rounding import BESIDE, measured
 from daesolve.posing.contacts import ACCUMULATED, REST
 from daesolve.posing.events import Event
 from daesolve.posing.guides import JAM
@@ -66,7 +65,7 @@ def _event(
 ) -> Iterator[Finding]:
     """Judge an event by its guards."""
     certificate = along.certificate
-    told = [measured(along, guard.key, guard.expression) for guard in guards]
+    told = [along.measured(guard.key, guard.expression) for guard in guards]
     missing: list[float] = []
     for guard, (values, _, _) in zip(guards, told, strict=True):
         if not np.isfinite(values).all():

@@ -13,7 +13,6 @@ import numpy as np
 
 from daesolve.audit.certificate import Certificate, missed, sides
 from daesolve.audit.expressions import Expressions
-from daesolve.audit.rounding import terms_of
 
 ROUGH = 1e-6
 """The part of the largest value of a guard in a step that its polynomial may miss."""
@@ -61,7 +60,7 @@ def divided(
         half, kept = parts[rough] / 2.0, np.delete(np.arange(len(steps)), rough)
         owners, begins = np.tile(steps[rough], 2), np.append(firsts[rough], firsts[rough] + half)
         halves = whole.parts_of(owners, begins, np.tile(half, 2))
-        rows = terms_of(Expressions(halves), guard.key, guard.expression)[0]
+        rows = Expressions(halves).terms_of(guard.key, guard.expression)[0]
         steps, firsts = np.append(steps[kept], owners), np.append(firsts[kept], begins)
         parts, known = np.append(parts[kept], np.tile(half, 2)), np.concatenate([known[kept], rows])
         order = np.lexsort((firsts, steps))
@@ -109,7 +108,7 @@ def at_events(along: Expressions, guard: Guard, steps: np.ndarray, parts: np.nda
     after = np.minimum(steps + (parts > 1.0), len(whole.starts) - 1)
     given = {name: whole.values[name][after] for name in _inputs(whole)}
     places = replace(places, values={**places.values, **given})
-    return terms_of(Expressions(places), guard.key, guard.expression)[0, :, 0]
+    return Expressions(places).terms_of(guard.key, guard.expression)[0, :, 0]
 
 
 def _inputs(certificate: Certificate) -> set[str]:

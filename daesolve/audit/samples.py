@@ -18,6 +18,7 @@ from numpy.polynomial import legendre
 from daesolve.audit.certificate import NODES, PLACES, STEPS_OFF, Certificate, rates
 from daesolve.audit.equations import check_equations, momenta_balance, reactions_of
 from daesolve.audit.expressions import (
+    BESIDE,
     Expressions,
     UncheckableError,
     ideal_goals,
@@ -26,7 +27,6 @@ from daesolve.audit.expressions import (
 from daesolve.audit.glancing import Instants, check_passages
 from daesolve.audit.goals import check_goals, contacts_of
 from daesolve.audit.jumps import changed_values
-from daesolve.audit.rounding import BESIDE
 from daesolve.errors import OutOfRangeError, UnknownNameError
 from daesolve.posing.goals import Goal
 from daesolve.posing.measured import column_of
@@ -228,7 +228,6 @@ def with_reactions(steps: Certificate) -> tuple[Certificate, list[str]]:
     try:
         along = Expressions(replace(steps, columns={**steps.columns, **nothing}))
         balance = momenta_balance(along)
-        assert balance is not None
         symbols = ca.vertcat(*[goal.reaction for goal in missing])
         directions = ca.densify(ca.jacobian(reactions_of(along), symbols))
         # CasADi lists the entries of a matrix column by column.
@@ -237,7 +236,7 @@ def with_reactions(steps: Certificate) -> tuple[Certificate, list[str]]:
         masks = np.array([_bears(along, goal) for goal in missing])[:, None]
     except UncheckableError:
         return steps, []
-    owed = rates(balance.held) / steps.lengths[:, None] - balance.load
+    owed = rates(np.asarray(balance.held)) / steps.lengths[:, None] - balance.load
     pushes = np.moveaxis(pushes * masks, (1, 0), (-2, -1))
     found = np.linalg.pinv(pushes, rcond=1e-10) @ np.moveaxis(owed, 0, -1)[..., None]
     rows = {g.reaction_label: found[..., k, 0] for k, g in enumerate(missing)}
