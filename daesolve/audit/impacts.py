@@ -94,29 +94,25 @@ class Impacts:
         )
 
 
-def check_impacts(
-    along: Expressions,
-    rounds: Sequence[Round],
-    values: Sequence[Mapping[str, float] | None],
-) -> list[Finding]:
+def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
     """Hold impacts against the balance of momenta, and against their laws."""
     certificate, system = along.certificate, along.system
     posed = [(event, event.then.reset) for event in posed_events(system) if event.then.reset]
     assigning = {event.name for event, reset in posed if reset.changes}
-    chosen = [
-        (one, one.impact.impulses, held)
-        for one, held in zip(rounds, values, strict=True)
-        if one.impact and one.impact.impulses and held is not None
+    struck = [
+        one
+        for one in rounds
+        if one.held is not None and one.impact and one.impact.impulses
         if assigning.isdisjoint(record.name for record in one.records)
     ]
-    if not chosen or not hasattr(system, "coordinates") or getattr(system, "pairs", ()):
+    if not struck or not hasattr(system, "coordinates") or getattr(system, "pairs", ()):
         return []
-    struck, told, held = zip(*chosen, strict=True)
+    told = [one.impact.impulses for one in struck if one.impact]
     # What only other events impose has no impulse here.
     names = dict.fromkeys(name for impulses in told for name in impulses)
     impulses = {name: np.array([one.get(name, 0.0) for one in told]) for name in names}
     before, after = (
-        Expressions(at_instants(certificate, struck, held, impulses, after=late))
+        Expressions(at_instants(certificate, struck, impulses, after=late))
         for late in (False, True)
     )
     impacts = Impacts(struck, impulses, before, after)

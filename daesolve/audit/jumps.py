@@ -7,8 +7,9 @@ was before and after.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -44,71 +45,26 @@ Kind = tuple[tuple[str, tuple[int, ...]], ...]
 
 def check_jumps(along: Expressions) -> list[Finding]:
     """Hold the jumps of a run against its events, and these against what was posed."""
-    certificate = along.certificate
-    rounds = rounds_of(certificate.events)
-    places = _places(certificate, rounds)
-    begun, blurred = _begin(certificate, rounds, places)
-    found = [*check_start(certificate, begun, blurred), _continuity(certificate, rounds, places)]
-    found += _held(certificate, rounds, places)
-    if not rounds:
-        return found
-    values = _values_before(certificate, rounds, places)
-    return [*found, *_resets(certificate, rounds, values), *check_impacts(along, rounds, values)]
-
-
-def _places(certificate: Certificate, rounds: Sequence[Round]) -> np.ndarray:
-    """Return after which step each round comes: -1 at the start, n after the last of n steps.
-
-    One that is not where a step ends, in a part of the run that has no steps, gets -2.
-    """
-    times = np.array([one.time for one in rounds])
-    ends = np.append(certificate.starts[:1], certificate.starts + certificate.lengths)
-    # Steps may be shorter than what two events of one instant may be apart.
-    after = np.searchsorted(certificate.sign * ends, certificate.sign * times)
-    after = np.clip(after, 1, len(ends) - 1)
-    nearer = np.abs(ends[after - 1] - times) < np.abs(ends[after] - times)
-    near = np.where(nearer, after - 1, after)
-    return np.where(same_instant(times, ends[near]), near - 1, -2)
-
-
-def _values_before(
-    certificate: Certificate, rounds: Sequence[Round], places: np.ndarray
-) -> list[Mapping[str, float] | None]:
-    """Return the values in force before each round; None where they are not known."""
-    names, held = certificate.system.discrete.names, certificate.values
-    others = [name for name in held if name not in names]
-    last = len(certificate.starts) - 1
-    found: list[Mapping[str, float] | None] = []
-    for number, (one, place) in enumerate(zip(rounds, places.tolist(), strict=True)):
-        # Where an input steps, an event may have come before or after that.
-        steps = place < last and any(held[name][place] != held[name][place + 1] for name in others)
-        if place < 0 or steps:
-            found.append(None)
-            continue
-        known = {name: float(row[place]) for name, row in held.items()}
-        if number and same_instant(one.time, rounds[number - 1].time):
-            known |= {name: rounds[number - 1].after.get(name, 0.0) for name in names}
-        found.append(known)
-    return found
+    certificate, rounds = along.certificate, rounds_of(along.certificate)
+    found = [*_start(certificate, rounds), _continuity(certificate, rounds)]
+    found += _held(certificate, rounds)
+    return [*found, *_resets(certificate, rounds), *check_impacts(along, rounds)]
 
 
 # -- the start -------------------------------------------------------------------------------------
 
 
-def _begin(
-    certificate: Certificate, rounds: Sequence[Round], places: np.ndarray
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the states and works with which a run begins, and how far each may be off."""
+def _start(certificate: Certificate, rounds: Sequence[Round]) -> list[Finding]:
+    """Check the states and works with which the first step, or the first event, begins."""
     begun, blurred = dict[str, float](), dict[str, float]()
     for name in [*names_of_states(certificate.system), *names_of_meters(certificate)]:
         first = certificate.columns[name][:1]
         begun[name] = float(sides(first)[1][0])
         blurred[name] = BLUR * float(certificate.unresolved(first)[0])
-    if np.any(places == -1):
-        before = rounds[int(np.argmax(places == -1))].before
-        begun |= {name: before[name] for name in begun if name in before}
-        blurred |= {name: 0.0 for name in begun if name in before}
-    return begun, blurred
+    for one in [one for one in rounds if one.place == -1][:1]:
+        begun |= {name: one.before[name] for name in begun if name in one.before}
+        blurred |= {name: 0.0 for name in begun if name in one.before}
+    return check_start(certificate, begun, blurred)
 
 
 def check_start(
@@ -140,7 +96,7 @@ def check_start(
 # -- continuity ------------------------------------------------------------------------------------
 
 
-def _continuity(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray) -> Finding:
+def _continuity(certificate: Certificate, rounds: Sequence[Round]) -> Finding:
     states = names_of_states(certificate.system)
     # No event changes a meter.
     names = [*states, *names_of_meters(certificate)]
@@ -152,11 +108,11 @@ def _continuity(certificate: Certificate, rounds: Sequence[Round], places: np.nd
     ends = certificate.starts[:-1] + certificate.lengths[:-1]
     evident = same_instant(borders, ends)
     own = slice(len(states))
-    for place, group in groupby(zip(places.tolist(), rounds, strict=True), lambda one: one[0]):
+    for place, group in groupby(rounds, lambda one: one.place):
         if not 0 <= place < len(borders):
             continue
         # The states of the step before, those that its events say, and those of the step after.
-        told = [_vector(side, states) for _, one in group for side in (one.before, one.after)]
+        told = [_vector(side, states) for one in group for side in (one.before, one.after)]
         chain = [left[own, place], *told, right[own, place + 1]]
         gaps = [np.abs(a - b) for a, b in zip(chain[::2], chain[1::2], strict=True)]
         gaps[0] = gaps[0] - blurred[own, place]
@@ -179,11 +135,11 @@ def _vector(named: Mapping[str, float], names: Sequence[str]) -> np.ndarray:
     return np.array([named[name] for name in names])
 
 
-def _held(certificate: Certificate, rounds: Sequence[Round], places: np.ndarray) -> list[Finding]:
+def _held(certificate: Certificate, rounds: Sequence[Round]) -> list[Finding]:
     """Check that discrete values change only where events say so, and to what they say."""
     system, last = certificate.system, len(certificate.starts) - 1
     unknown = {name for event in system.events if not event.listed for name in _changed_by(event)}
-    told = {int(place): one for one, place in zip(rounds, places, strict=True)}
+    told = {one.place: one for one in rounds}
     found: list[Finding] = []
     for name in changed_values(system):
         if name in unknown:
@@ -218,27 +174,18 @@ def _changed_by(event: Event) -> Sequence[str]:
 # -- resets ----------------------------------------------------------------------------------------
 
 
-def _resets(
-    certificate: Certificate,
-    rounds: Sequence[Round],
-    values: Sequence[Mapping[str, float] | None],
-) -> list[Finding]:
+def _resets(certificate: Certificate, rounds: Sequence[Round]) -> list[Finding]:
     """Hold each round of posed events against what their resets say, kind by kind."""
     events = {event.name: event for event in posed_events(certificate.system)}
-    kinds: dict[Kind, list[tuple[Round, Mapping[str, float]]]] = {}
-    for one, held in zip(rounds, values, strict=True):
-        if held is not None and all(r.name in events for r in one.records):
-            kinds.setdefault(tuple((r.name, r.fired) for r in one.records), []).append((one, held))
+    kinds: dict[Kind, list[Round]] = {}
+    for one in rounds:
+        if one.held is not None and all(r.name in events for r in one.records):
+            kinds.setdefault(tuple((r.name, r.fired) for r in one.records), []).append(one)
     found: list[Finding] = []
     for kind, chosen in kinds.items():
         subject = " and ".join(dict.fromkeys(name for name, _ in kind))
         posed = [(events[name], fired) for name, fired in kind]
-        found += attempt(
-            *("reset", subject),
-            lambda subject=subject, posed=posed, chosen=chosen: [
-                _reset(certificate, subject, posed, *zip(*chosen, strict=True))
-            ],
-        )
+        found += attempt("reset", subject, partial(_reset, certificate, subject, posed, chosen))
     return found
 
 
@@ -247,11 +194,10 @@ def _reset(
     subject: str,
     posed: Sequence[tuple[Event, tuple[int, ...]]],
     rounds: Sequence[Round],
-    values: Sequence[Mapping[str, float]],
-) -> Finding:
+) -> Iterator[Finding]:
     """Apply the resets of some events, one after another, and compare."""
     system, names = certificate.system, names_of_states(certificate.system)
-    at, changed = at_instants(certificate, rounds, values, {}), set[str]()
+    at, changed = at_instants(certificate, rounds, {}), set[str]()
     imposed = False
     for event, fired in sorted(posed, key=lambda one: system.events.index(one[0])):
         if event.then.reset is None:
@@ -271,7 +217,7 @@ def _reset(
     did = [_vector(one.after, names) for one in rounds]
     size = [certificate.scale(n, row) + 1e-300 for n, row in zip(names, said, strict=True)]
     off = np.abs(np.array(said).T - did) / size
-    return judge(
+    yield judge(
         *("reset", subject, off, EXACT, at.starts[:, None]),
         lambda place, _, when: (
             f"{names[place[1]]} becomes {did[place[0]][place[1]]:.6g} instead of "
