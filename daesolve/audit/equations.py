@@ -18,13 +18,14 @@ import numpy as np
 from daesolve.audit.certificate import Certificate
 from daesolve.audit.expressions import (
     Expressions,
-    UncheckableError,
     by_name,
     ideal_goals,
     size_of,
 )
+from daesolve.audit.guides import check_guides, guiding, held_by_friction
 from daesolve.audit.judging import attempt, judge
 from daesolve.posing.goals import Goal, Nonholonomic
+from daesolve.posing.guides import FRICTION_WORK
 from daesolve.trajectory.findings import Finding, unchecked
 
 ALLOWED = 1e-7
@@ -62,11 +63,19 @@ def check_equations(along: Expressions) -> list[Finding]:
         "equations of motion": momenta_balance,
         "rates of quadratures": _quadratures,
         "meters": _meters,
+        "balance of power": _power,
     }
     found: list[Finding] = []
     for check, balance in checks.items():
         found += attempt(check, "", partial(_judged, check, along, balance))
+    if getattr(along.system, "pairs", ()):
+        found += attempt("guides", "", partial(_guides, along))
     return found
+
+
+def _guides(along: Expressions) -> Iterator[Finding]:
+    momenta, load = (along(ca.vertsplit(of(along))) for of in (momentum_of, _unguided))
+    return check_guides(along, momenta, load)
 
 
 def _judged(
@@ -102,8 +111,11 @@ def _judged(
                 f"the step from {when}"
             ),
         )
-        many = np.count_nonzero(~sharp)
-        rest = f"{many} of {len(sharp)} steps are too long for its nodes" if many else ""
+        parts = {"are too long for its nodes": known & ~sharp, "do not tell all forces": ~known}
+        words = [
+            f"{np.sum(of)} of {len(sharp)} steps {what}" for what, of in parts.items() if of.any()
+        ]
+        rest = ", ".join(words)
         yield replace(finding, sentence=finding.sentence or rest)
 
 
@@ -128,40 +140,60 @@ def _quadratures(along: Expressions) -> Balance:
 
 
 def _meters(along: Expressions) -> Balance:
-    names, posed = names_of_meters(along.certificate), getattr(along.system, "meters", {})
-    powers = [
-        _power(along) if name not in posed else along.written(without_unit(posed[name]))
-        for name in names
-    ]
-    sizes = along(map(size_of, powers))
-    if WORK in names and WORK not in posed:
-        # The weight takes no part, but a run adds it to the power of inertia: rounding of it stays.
-        system, v = along.system, cast(ca.SX, along.system.v.vector)
-        weight = moving_of(system).T @ along.gradient(along.written(ca.SX(system.potential)))
-        beside = ca.dot(ca.fabs(weight), ca.fabs(v))
-        sizes[names.index(WORK)] += along([beside])[0]
-    columns = along.certificate.columns
-    held = [columns[name] for name in names]
-    return Balance(names, held, along(powers), sizes, columns.get(ENERGY, 0.0))
+    names, columns = names_of_meters(along.certificate), along.certificate.columns
+    posed = getattr(along.system, "meters", {})
+    powers = {name: along.written(without_unit(entry)) for name, entry in posed.items()}
+    sizes = {name: size_of(power) for name, power in powers.items()}
+    if FRICTION_WORK in names:
+        powers[FRICTION_WORK] = ca.dot(guiding(along)[1], along.system.v.vector)
+        sizes[FRICTION_WORK] = size_of(powers[FRICTION_WORK])
+    if WORK in names and WORK not in powers:
+        _, powers[WORK], sizes[WORK] = _energy(along)
+    held, load = [columns[name] for name in names], _unheld(along, [powers[n] for n in names])
+    return Balance(names, held, load, along(sizes[n] for n in names), columns.get(ENERGY, 0.0))
 
 
-def _power(along: Expressions) -> ca.SX:
-    """Return d/dt (v . dL/dv - L), the power of forces and reactions, and of what time moves."""
-    system = _without_guides(along.system)
+def _power(along: Expressions) -> Balance:
+    """Return the balance of the energy, also of one that depends on time."""
+    if not hasattr(along.system, "coordinates"):
+        return _of_rates(along, (), ())
+    energy, power, size = _energy(along)
+    held, sizes, most = along([energy]), along([size]), along([size_of(energy)])
+    # What it is made of may be larger than the energy itself.
+    sizes += most / np.abs(along.certificate.lengths)[:, None]
+    return Balance((ENERGY,), held, _unheld(along, [power]), sizes, most)
+
+
+def _unheld(along: Expressions, loads: Sequence[ca.SX]) -> np.ndarray:
+    """Return loads, or powers, where no friction holds that is unknown."""
+    return np.where(held_by_friction(along), np.nan, along(loads))
+
+
+def _energy(along: Expressions) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Return v . dL/dv - L, its rate, and the sizes of the terms of this.
+
+    The rate is the power of forces and reactions, and of what time moves; the weight takes no part,
+    but a run adds it to that of the inertia, which leaves rounding.
+    """
+    system, momentum = along.system, momentum_of(along)
     v: ca.SX = system.v.vector
-    energy = along.written(ca.SX(system.potential))
-    if system.mass_matrix is not None:
-        energy += ca.dot(v, momentum_of(along)) / 2
-    else:
-        energy -= along.written(ca.SX(system.kinetic))
-    force = applied_force(along) + reactions_of(along)
-    return ca.dot(force, v) + along.slopes(energy)[-1]
+    potential = along.written(ca.SX(system.potential))
+    kinetic = ca.dot(v, momentum) / 2
+    if system.mass_matrix is None:
+        kinetic = along.written(ca.SX(system.kinetic))
+    force = applied_force(along) + reactions_of(along) + sum(guiding(along))
+    moved = kinetic if system.mass_matrix is not None else -kinetic
+    power = ca.dot(force, v) + along.slopes(potential + moved)[-1]
+    weight = moving_of(system).T @ along.gradient(potential)
+    size = size_of(power) + ca.dot(ca.fabs(weight), ca.fabs(v))
+    return ca.dot(v, momentum) - kinetic + potential, power, size
 
 
 def names_of_meters(certificate: Certificate) -> list[str]:
     """Return the names of the works that a run reports."""
     system = certificate.system
     names = [*getattr(system, "meters", {}), *({WORK} - set(system.outputs))]
+    names += [FRICTION_WORK] if getattr(system, "pairs", ()) else []
     return [name for name in dict.fromkeys(names) if name in certificate.columns]
 
 
@@ -175,29 +207,24 @@ def without_unit(entry: Any) -> ca.SX:
 
 def momenta_balance(along: Expressions) -> Balance:
     """Return the balance of the momenta, or of the velocities where a mass matrix is given."""
-    system = along.system
-    if not hasattr(system, "coordinates"):
+    if not hasattr(along.system, "coordinates"):
         return _of_rates(along, (), ())
-    _without_guides(system)
+    loads = ca.vertsplit(_unguided(along) + sum(guiding(along)))
+    held = along(ca.vertsplit(momentum_of(along)))
+    sizes = along(map(size_of, loads))
+    return Balance(along.system.v.names, held, _unheld(along, loads), sizes)
+
+
+def _unguided(along: Expressions) -> ca.SX:
+    """Return what changes the momenta, but for guides."""
+    system = along.system
     moving, momentum = moving_of(system), momentum_of(along)
     load = applied_force(along) + reactions_of(along)
     load -= moving.T @ along.gradient(along.written(ca.SX(system.potential)))
     if system.mass_matrix is not None:
-        load += along.written(_by_velocity(system, system.gyroscopic)) + along.rate(momentum)
-    else:
-        load += moving.T @ along.gradient(along.written(ca.SX(system.kinetic)))
-        load += _turned(system, moving, momentum)
-    loads = ca.vertsplit(load)
-    return Balance(
-        *(system.v.names, along(ca.vertsplit(momentum)), along(loads), along(map(size_of, loads)))
-    )
-
-
-def _without_guides(system: Any) -> Any:
-    """Return a system, unless some of its forces are unknown."""
-    if getattr(system, "pairs", ()):
-        raise UncheckableError("the friction of guides is not part of the posed forces")
-    return system
+        return load + along.written(_by_velocity(system, system.gyroscopic)) + along.rate(momentum)
+    load += moving.T @ along.gradient(along.written(ca.SX(system.kinetic)))
+    return load + _turned(system, moving, momentum)
 
 
 def applied_force(along: Expressions) -> ca.SX:

@@ -64,6 +64,7 @@ class Expressions:
         vector: Any = system.reactions if hasattr(system, "reactions") else system.controls
         named = {goal.reaction_label: goal.reaction for goal in ideal_goals(system)}
         named |= {name: vector[name] for name in vector.names}
+        named |= {pair.name: pair.reaction for pair in getattr(system, "pairs", ())}
         self.reactions = [*named.values()]
         told = [name for name in named if name in columns]
         self.know([named[name] for name in told], [columns[name] for name in told])
@@ -147,20 +148,22 @@ class Expressions:
 
     def _program(self, expressions: Iterable[ca.SX]) -> ca.Function:
         column = self.written(ca.densify(ca.vertcat(ca.SX(0, 1), *expressions)))
-        return ca.Function("posed", ca.symvar(column), [column])
+        symbols = ca.vertcat(ca.SX(0, 1), *ca.symvar(column))
+        return ca.Function("posed", [symbols], [column])
 
     def _valued(self, program: ca.Function) -> np.ndarray:
-        times = self.certificate.times
-        given = [program.sx_in(k) for k in range(program.n_in())]
-        for symbol in given:
+        times, column = self.certificate.times, program.sx_in(0)
+        symbols = [column[k] for k in range(column.numel())]
+        for symbol in symbols:
             if symbol.element_hash() not in self._rows:
                 raise UncheckableError(f"the run does not tell {symbol.name()!r}")
+        rows = [self._rows[symbol.element_hash()] for symbol in symbols]
+        given = np.array(rows, dtype=float).reshape(len(rows), times.size).T.copy()
         found = np.empty((times.size, program.numel_out()))
         if found.size:
             buffer, run = program.map(times.size).buffer()
-            rows = [np.array(self._rows[s.element_hash()], dtype=float, order="C") for s in given]
-            for place, row in enumerate(rows):
-                buffer.set_arg(place, memoryview(row))  # pyright: ignore[reportArgumentType, reportCallIssue]
+            if rows:
+                buffer.set_arg(0, memoryview(given))  # pyright: ignore[reportArgumentType, reportCallIssue]
             buffer.set_res(0, memoryview(found))  # pyright: ignore[reportArgumentType, reportCallIssue]
             run()
         return np.ascontiguousarray(found.T).reshape(program.numel_out(), *times.shape)

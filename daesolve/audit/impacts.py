@@ -105,8 +105,10 @@ def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
         if one.held is not None and one.impact and one.impact.impulses
         if assigning.isdisjoint(record.name for record in one.records)
     ]
-    if not struck or not hasattr(system, "coordinates") or getattr(system, "pairs", ()):
+    if not struck or not hasattr(system, "coordinates"):
         return []
+    if len(system.pairs):
+        return [unchecked(CHECK, "", "guides take a part of them that no run tells")]
     told = [one.impact.impulses for one in struck if one.impact]
     # What only other events impose has no impulse here.
     names = dict.fromkeys(name for impulses in told for name in impulses)

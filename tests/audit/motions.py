@@ -6,6 +6,7 @@ import casadi as ca
 
 import daesolve as ds
 
+from ..sliding_bodies import DISC, block
 from ..systems import pendulum as rod_pendulum
 
 
@@ -327,10 +328,75 @@ def leaving():
     return ds.solve(system, 0.5, start, formulation="index-2")
 
 
+@cache
+def guided():
+    """A block that slides along a guide without play, up an incline, and stops."""
+    return ds.solve(block(), 0.3, {"x": 0.0, "x_dot": 2.0})
+
+
+@cache
+def held():
+    """A block that friction holds in its guide until a growing load sets it free."""
+    return ds.solve(block(), 0.7, {"x": 0.0}, parameters={"rate": 20.0})
+
+
+@cache
+def carried():
+    """A block that comes to stick on a moving belt."""
+    start = {"x": 0.0, "x_dot": 2.0}
+    return ds.solve(block(carried=True), 0.3, start, parameters={"belt": 0.5})
+
+
+@cache
+def smoothed():
+    """A block in a guide whose friction fades where it is slow."""
+    return ds.solve(block(), 0.5, {"x": 0.0, "x_dot": 2.0}, formulation="regularised")
+
+
+@cache
+def lying():
+    """A disc that slides and spins on a table that only pushes."""
+    return ds.solve(DISC(), 0.3, {"x_dot": 1.0, "phi_dot": 5.0})
+
+
+@cache
+def leaning():
+    """A block on one support, which only pushes, on an incline."""
+    return ds.solve(lifted(), 0.3, {"x": 0.0, "x_dot": 2.0})
+
+
+def lifted():
+    q = ds.coordinates(x="m", y="m")
+    floor = ds.friction.Support(point=(q.x, q.y), normal=(0.0, 1.0), friction=0.3)
+    return ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 + q.dot.y**2,
+        potential=2.0 * 9.81 * q.y,
+        goals=[ds.Holonomic("floor", q.y, ideal=False)],
+        pairs=[ds.friction.VariantPair("table", [floor], kind="unilateral")],
+    )
+
+
+@cache
+def pumped():
+    """A pendulum whose length is driven, with a spring that ages and an input that pushes it."""
+    q, u = ds.coordinates(phi="rad"), ds.inputs(push="N m")
+    length = 1.0 + 0.2 * ca.sin(5.0 * ds.time)
+    speed = ca.jacobian(length, ds.time)
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(length**2 * q.dot.phi**2 + speed**2) / 2 + 0.1 * ds.time * q.dot.phi,
+        potential=-9.81 * length * ca.cos(q.phi) + ca.exp(-ds.time) * q.phi**2,
+        force={"phi": u.push},
+        inputs=u,
+    )
+    return ds.solve(system, 2.0, {"phi": 0.5}, inputs={"push": ca.cos(3.0 * ds.time)})
+
+
 RIGHT = [
     late_clock,
     *(swinging, ticking, bouncing, skidding, sliding, shoved, pushed, turning, backwards, late),
     *(through_zero, at_zero, long_steps, kicked, struck, gliding, sampled, spinning),
     *(held_still, kicked_at_rest, braked, between_walls, stopping),
-    leaving,
+    *(leaving, guided, held, carried, smoothed, lying, leaning, pumped),
 ]

@@ -15,11 +15,17 @@ from .motions import (
     at_zero,
     backwards,
     bouncing,
+    carried,
     certified,
     gliding,
+    guided,
+    held,
     kicked,
     late,
+    leaning,
     long_steps,
+    lying,
+    pumped,
     pushed,
     sampled,
     shoved,
@@ -34,6 +40,7 @@ from .motions import (
 )
 
 
+@pytest.mark.slow_rows("held", "carried")
 @pytest.mark.parametrize("motion", RIGHT, ids=lambda motion: motion.__name__)
 def test_a_right_run_holds_in_every_check(motion):
     run = motion()
@@ -193,7 +200,7 @@ def forgotten(certificate):
     return replace(certificate, events=events)
 
 
-def held(name, value):
+def kept(name, value):
     def damage(certificate):
         values = {**certificate.values, name: np.full_like(certificate.values[name], value)}
         return replace(certificate, values=values)
@@ -230,6 +237,20 @@ def parameter(name, value):
 def slower(factor):
     def damage(certificate):
         return replace(certificate, lengths=certificate.lengths * factor)
+
+    return damage
+
+
+def creeping(speed):
+    """Let a body creep while friction holds it, as its velocity says."""
+
+    def damage(certificate):
+        still = np.abs(certificate.columns["x_dot"]) < 1e-12
+        moved = {
+            "x": certificate.columns["x"] + np.where(still, speed * certificate.times, 0.0),
+            "x_dot": certificate.columns["x_dot"] + speed * still,
+        }
+        return replace(certificate, columns={**certificate.columns, **moved})
 
     return damage
 
@@ -288,8 +309,8 @@ DAMAGE = {
         "slightly late event": (later(1e-5), "event"),
         "no events": (without_events, "event"),
         "event too many": (twice, "event"),
-        "reset forgotten": (held("push", 1.0), "equations of motion"),
-        "count forgotten": (held("ticks", 1.0), "discrete value"),
+        "reset forgotten": (kept("push", 1.0), "equations of motion"),
+        "count forgotten": (kept("ticks", 1.0), "discrete value"),
         "late reset": (held_longer("push"), "discrete value"),
         "late count": (held_longer("ticks"), "discrete value"),
         "another count": (after("ticks", 1.0), "reset"),
@@ -339,8 +360,8 @@ DAMAGE = {
     sliding: {
         "pulling floor": (scaled("floor", -1.0), "contact"),
         "lighter floor": (scaled("floor", 1.0 - 1e-6), "equations of motion"),
-        "friction the other way": (held("slides_floor", -1.0), "contact"),
-        "no friction": (held("slides_floor", 0.0), "equations of motion"),
+        "friction the other way": (kept("slides_floor", -1.0), "contact"),
+        "no friction": (kept("slides_floor", 0.0), "equations of motion"),
         "overlap": (shifted("y", -1e-6), "contact"),
         "work of friction": (scaled("floor_friction_work", 1.0 + 1e-6), "meters"),
         "no work of friction": (scaled("floor_friction_work", 0.0), "meters"),
@@ -363,7 +384,7 @@ DAMAGE = {
     },
     sampled: {
         "sample forgotten": (held_longer("controller_held"), "sampled law"),
-        "another sample": (held("controller_held", -1.0), "sampled law"),
+        "another sample": (kept("controller_held", -1.0), "sampled law"),
         "sample of another state": (scaled("x", 1.0 + 1e-5), "sampled law"),
     },
     turning: {
@@ -380,6 +401,33 @@ DAMAGE = {
         "sideways": (shifted("y_dot", 1e-6), "goal"),
         "work": (scaled("work", 1.0 + 1e-6), "rates of quadratures"),
         "jump of the work": (stepped("work", -1e-3), "jumps"),
+    },
+    guided: {
+        "heavier friction": (parameter("friction", 0.4 * (1.0 + 1e-5)), "equations of motion"),
+        "friction that drives": (parameter("friction", -0.4), "equations of motion"),
+        "frictionless guide": (parameter("friction", 0.0), "equations of motion"),
+        "lighter guide": (scaled("normal", 1.0 - 1e-5), "equations of motion"),
+        "other side of a guide": (scaled("normal", -1.0), "equations of motion"),
+        "work of a guide": (scaled("friction_work", 1.0 + 1e-6), "meters"),
+        "gain of a guide": (scaled("friction_work", -1.0), "meters"),
+    },
+    held: {
+        "beyond its friction": (parameter("friction", 0.35), "friction holds"),
+        "beyond its friction from a time on": (parameter("friction", 0.4 - 1e-2), "friction holds"),
+        "stick that slips": (creeping(1e-6), "equations of motion"),
+        "stick that creeps back": (creeping(-1e-3), "equations of motion"),
+    },
+    carried: {"another belt": (parameter("belt", 0.6), "equations of motion")},
+    lying: {
+        "friction of a face": (parameter("friction", 0.3 * (1.0 + 1e-5)), "equations of motion"),
+        "spin of a face": (scaled("phi_dot", 1.0 + 1e-4), "equations of motion"),
+    },
+    leaning: {"support that pulls": (scaled("table", -1.0), "table never pulls")},
+    pumped: {
+        "work of what is driven": (scaled("work", 1.0 + 1e-6), "meters"),
+        "energy of what is driven": (scaled("phi_dot", 1.0 + 1e-5), "balance of power"),
+        "late drive of a length": (late_clock(1e-4), "balance of power"),
+        "energy that is driven": (scaled("energy", 1.0 + 1e-8), "output"),
     },
     late: {"late disc": (scaled("turn", 1.0 + 1e-3), "rates of positions")},
     through_zero: {"late drive": (late_clock(1e-3), "goal")},
@@ -401,6 +449,7 @@ def whole(motion):
     return certificate
 
 
+@pytest.mark.slow_rows("held", "carried")
 @pytest.mark.parametrize("motion", DAMAGE, ids=lambda motion: motion.__name__)
 def test_damage_is_objected_to_where_it_is(motion):
     missed = []
