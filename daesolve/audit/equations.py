@@ -58,13 +58,10 @@ class Balance:
 
 def check_equations(along: Expressions) -> list[Finding]:
     """Hold rates of positions, velocities, quadratures and meters against what was posed."""
-    checks = {
-        "rates of positions": _kinematics,
-        "equations of motion": momenta_balance,
-        "rates of quadratures": _quadratures,
-        "meters": _meters,
-        "balance of power": _power,
-    }
+    checks = {"rates of positions": _kinematics}
+    if hasattr(along.system, "coordinates"):
+        checks |= {"equations of motion": momenta_balance, "balance of power": _power}
+    checks |= {"rates of quadratures": _quadratures, "meters": _meters}
     found: list[Finding] = []
     for check, balance in checks.items():
         found += attempt(check, "", partial(_judged, check, along, balance))
@@ -74,8 +71,8 @@ def check_equations(along: Expressions) -> list[Finding]:
 
 
 def _guides(along: Expressions) -> Iterator[Finding]:
-    momenta, load = (along(ca.vertsplit(of(along))) for of in (momentum_of, _unguided))
-    return check_guides(along, momenta, load)
+    load = along.once(("unguided", ""), lambda: ca.vertsplit(_unguided(along)))
+    return check_guides(along, momenta_of(along), load)
 
 
 def _judged(
@@ -119,74 +116,88 @@ def _judged(
         yield replace(finding, sentence=finding.sentence or rest)
 
 
-def _of_rates(along: Expressions, names: Sequence[str], rates: Sequence[ca.SX]) -> Balance:
-    """Return the balance of columns whose rates are given."""
-    written = [along.written(rate) for rate in rates]
-    held = [along.certificate.columns[name] for name in names]
-    return Balance(names, held, along(written), along(map(size_of, written)))
+def _terms(
+    along: Expressions, what: str, write: Callable[[], Sequence[ca.SX]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return k loads and the sizes of their terms, (k, n, NODES) each."""
+
+    def both() -> list[ca.SX]:
+        loads = [along.written(load) for load in write()]
+        return [*loads, *map(size_of, loads)]
+
+    found = along.once((what, "terms"), both)
+    return found[: len(found) // 2], found[len(found) // 2 :]
 
 
 def _kinematics(along: Expressions) -> Balance:
-    system = along.system
-    if not hasattr(system, "coordinates"):
-        return _of_rates(along, system.states.names, by_name(system.rate, system.states.names))
-    rates: ca.SX = system.coordinates.dot.vector
-    return _of_rates(along, system.coordinates.names, ca.vertsplit(rates))
+    system, mechanical = along.system, hasattr(along.system, "coordinates")
+    names: Sequence[str] = (system.coordinates if mechanical else system.states).names
+    rates = system.coordinates.dot.vector if mechanical else system.rate
+    held = [along.certificate.columns[name] for name in names]
+    return Balance(names, held, *_terms(along, "rates", lambda: by_name(rates, names)))
 
 
 def _quadratures(along: Expressions) -> Balance:
     names = along.system.quadratures.names if hasattr(along.system, "quadratures") else ()
-    return _of_rates(along, names, by_name(along.system.integrands, names) if names else ())
+    held = [along.certificate.columns[name] for name in names]
+    write = partial(by_name, along.system.integrands if names else {}, names)
+    return Balance(names, held, *_terms(along, "integrands", write))
 
 
 def _meters(along: Expressions) -> Balance:
-    names, columns = names_of_meters(along.certificate), along.certificate.columns
-    posed = getattr(along.system, "meters", {})
-    powers = {name: along.written(without_unit(entry)) for name, entry in posed.items()}
-    sizes = {name: size_of(power) for name, power in powers.items()}
-    if FRICTION_WORK in names:
-        powers[FRICTION_WORK] = ca.dot(guiding(along)[1], along.system.v.vector)
-        sizes[FRICTION_WORK] = size_of(powers[FRICTION_WORK])
-    if WORK in names and WORK not in powers:
-        _, powers[WORK], sizes[WORK] = _energy(along)
-    held, load = [columns[name] for name in names], _unheld(along, [powers[n] for n in names])
-    return Balance(names, held, load, along(sizes[n] for n in names), columns.get(ENERGY, 0.0))
+    columns, posed = along.certificate.columns, getattr(along.system, "meters", {})
+    names = names_of_meters(along.certificate)
+    own = [name for name in names if name in posed or name != WORK]
+
+    def write() -> list[ca.SX]:
+        powers = {name: without_unit(posed[name]) for name in own if name in posed}
+        if FRICTION_WORK in own:
+            powers[FRICTION_WORK] = ca.dot(guiding(along)[1], along.system.v.vector)
+        return [powers[name] for name in own]
+
+    load, sizes = _terms(along, f"meters {own}", write)
+    if own != names:
+        _, power, size, _ = _energy(along)
+        names, load, sizes = [*own, WORK], np.append(load, [power], 0), np.append(sizes, [size], 0)
+    held = [columns[name] for name in names]
+    return Balance(names, held, _unheld(along, load), sizes, columns.get(ENERGY, 0.0))
 
 
 def _power(along: Expressions) -> Balance:
     """Return the balance of the energy, also of one that depends on time."""
-    if not hasattr(along.system, "coordinates"):
-        return _of_rates(along, (), ())
-    energy, power, size = _energy(along)
-    held, sizes, most = along([energy]), along([size]), along([size_of(energy)])
-    # What it is made of may be larger than the energy itself.
-    sizes += most / np.abs(along.certificate.lengths)[:, None]
-    return Balance((ENERGY,), held, _unheld(along, [power]), sizes, most)
+    energy, power, size, most = _energy(along)[:, None]
+    # What the energy is made of may be larger than itself.
+    size = size + most / np.abs(along.certificate.lengths)[:, None]
+    return Balance((ENERGY,), energy, _unheld(along, power), size, most)
 
 
-def _unheld(along: Expressions, loads: Sequence[ca.SX]) -> np.ndarray:
+def _unheld(along: Expressions, loads: np.ndarray) -> np.ndarray:
     """Return loads, or powers, where no friction holds that is unknown."""
-    return np.where(held_by_friction(along), np.nan, along(loads))
+    return np.where(held_by_friction(along), np.nan, loads)
 
 
-def _energy(along: Expressions) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Return v . dL/dv - L, its rate, and the sizes of the terms of this.
+def _energy(along: Expressions) -> np.ndarray:
+    """Return v . dL/dv - L, its rate, and the sizes of the terms of the rate and of itself.
 
     The rate is the power of forces and reactions, and of what time moves; the weight takes no part,
     but a run adds it to that of the inertia, which leaves rounding.
     """
-    system, momentum = along.system, momentum_of(along)
-    v: ca.SX = system.v.vector
-    potential = along.written(ca.SX(system.potential))
-    kinetic = ca.dot(v, momentum) / 2
-    if system.mass_matrix is None:
-        kinetic = along.written(ca.SX(system.kinetic))
-    force = applied_force(along) + reactions_of(along) + sum(guiding(along))
-    moved = kinetic if system.mass_matrix is not None else -kinetic
-    power = ca.dot(force, v) + along.slopes(potential + moved)[-1]
-    weight = moving_of(system).T @ along.gradient(potential)
-    size = size_of(power) + ca.dot(ca.fabs(weight), ca.fabs(v))
-    return ca.dot(v, momentum) - kinetic + potential, power, size
+
+    def write() -> tuple[ca.SX, ...]:
+        system, momentum = along.system, momentum_of(along)
+        v: ca.SX = system.v.vector
+        potential, newton = along.written(ca.SX(system.potential)), system.mass_matrix is not None
+        half = ca.dot(v, momentum) / 2
+        kinetic = half if newton else along.written(ca.SX(system.kinetic))
+        force = applied_force(along) + reactions_of(along) + sum(guiding(along))
+        moved = potential + kinetic if newton else potential - kinetic
+        power = ca.dot(force, v) + along.slopes(moved)[-1]
+        weight = moving_of(system).T @ along.gradient(potential)
+        size = size_of(power) + ca.dot(ca.fabs(weight), ca.fabs(v))
+        energy = 2 * half - kinetic + potential
+        return energy, power, size, size_of(energy)
+
+    return along.once(("energy", ""), write)
 
 
 def names_of_meters(certificate: Certificate) -> list[str]:
@@ -207,12 +218,15 @@ def without_unit(entry: Any) -> ca.SX:
 
 def momenta_balance(along: Expressions) -> Balance:
     """Return the balance of the momenta, or of the velocities where a mass matrix is given."""
-    if not hasattr(along.system, "coordinates"):
-        return _of_rates(along, (), ())
-    loads = ca.vertsplit(_unguided(along) + sum(guiding(along)))
-    held = along(ca.vertsplit(momentum_of(along)))
-    sizes = along(map(size_of, loads))
-    return Balance(along.system.v.names, held, _unheld(along, loads), sizes)
+    loads, sizes = _terms(
+        along, "momenta", lambda: ca.vertsplit(_unguided(along) + sum(guiding(along)))
+    )
+    return Balance(along.system.v.names, momenta_of(along), _unheld(along, loads), sizes)
+
+
+def momenta_of(along: Expressions) -> np.ndarray:
+    """Return dT/dv, or the mass matrix times v, along a run, (nv, n, NODES)."""
+    return along.once(("momenta", ""), lambda: ca.vertsplit(momentum_of(along)))
 
 
 def _unguided(along: Expressions) -> ca.SX:
@@ -307,3 +321,8 @@ def rate_of(along: Expressions, goal: Goal) -> ca.SX:
     if isinstance(goal, Nonholonomic) or ca.depends_on(residual, along.system.v.vector):
         return residual
     return along.rate(residual)
+
+
+def rates_of(along: Expressions, goal: Goal) -> np.ndarray:
+    """Return the rate of a constraint along a run, (n, NODES)."""
+    return along.once(("rate", str(id(goal))), lambda: [rate_of(along, goal)])[0]

@@ -13,6 +13,7 @@ import numpy as np
 from daesolve.audit.certificate import Certificate
 from daesolve.posing.axes import Axis
 from daesolve.posing.goals import Goal, Implicit
+from daesolve.posing.guides import SHARP, SMOOTHING
 from daesolve.posing.inputs import Lookup
 from daesolve.posing.symbols import time
 
@@ -31,6 +32,8 @@ CONTINUOUS = {
     *(ca.OP_EXP, ca.OP_EXPM1, ca.OP_ASIN, ca.OP_ACOS, ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX),
 }
 """Operations that are continuous wherever they have a value."""
+SMOOTHED = ca.SX.sym(SMOOTHING)
+"""The slip below which the friction of guides fades, m/s."""
 _written: WeakKeyDictionary[Any, dict[tuple[str, str], Any]] = WeakKeyDictionary()
 """What was written down once, by the system of which it is."""
 
@@ -59,6 +62,7 @@ class Expressions:
         # Inputs change from step to step where a motion is stepped from outside.
         self._know(system.inputs, {**numbers, **columns, **held})
         self._know(system.discrete, held)
+        self.know([SMOOTHED], [held.get(SMOOTHING, np.full(shape, SHARP))])
         for vector in _state_vectors(system):
             self._know(vector, columns)
         vector: Any = system.reactions if hasattr(system, "reactions") else system.controls

@@ -13,7 +13,7 @@ from daesolve.audit.equations import (
     ENERGY,
     applied_force,
     friction_of,
-    momentum_of,
+    momenta_of,
     without_unit,
 )
 from daesolve.audit.expressions import BESIDE, ROUNDING, Expressions, UncheckableError
@@ -67,7 +67,7 @@ def check_outputs(along: Expressions) -> list[Finding]:
 
 def _output(name: str, posed: ca.SX, along: Expressions) -> Iterator[Finding]:
     column = along.certificate.columns[name]
-    off = np.nan_to_num(np.abs(column - along([posed])[0]))
+    off = np.nan_to_num(np.abs(column - along.once(("output", name), lambda: [posed])[0]))
     off /= along.certificate.scale(f"output {name}", column) + 1e-300
     yield judge(
         *("output", name, off, REPORTED, along.certificate.times),
@@ -181,15 +181,10 @@ def _faintest_push(along: Expressions) -> float:
         return ca.vertsplit(ca.vertcat(applied_force(along), along.gradient(potential)))
 
     try:
-        force, momentum = (
-            float(np.nanmax(np.abs(along.once((what, ""), write)), initial=0.0))
-            for what, write in (
-                ("forces", acting),
-                ("momenta", lambda: ca.vertsplit(momentum_of(along))),
-            )
-        )
+        forces, momenta = along.once(("forces", ""), acting), momenta_of(along)
     except UncheckableError:
         return 0.0
+    force, momentum = (float(np.nanmax(np.abs(rows), initial=0.0)) for rows in (forces, momenta))
     lasts, accuracy = certificate.lasts, max(ROUNDING, BESIDE * certificate.accuracy)
     step = lasts / max(len(certificate.lengths), 1)
     return max(FAINT * force, FAINT * momentum / lasts, accuracy * momentum / step / TOUCHING)

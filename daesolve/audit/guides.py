@@ -18,7 +18,7 @@ import numpy as np
 from scipy import optimize
 
 from daesolve.audit.certificate import NODES, rates
-from daesolve.audit.expressions import Expressions
+from daesolve.audit.expressions import SMOOTHED, Expressions
 from daesolve.audit.judging import judge
 from daesolve.posing.guides import SHARP, SMOOTHING
 from daesolve.posing.symbols import time
@@ -79,8 +79,7 @@ def _rubbing(along: Expressions, name: str, support: Any, load: ca.SX) -> Rubbin
     slip = velocity - ca.dot(velocity, normal) * normal
     if normal.numel() == 2:
         slip = normal[1] * velocity[0] - normal[0] * velocity[1]
-    smoothing = np.max(along.certificate.values.get(SMOOTHING, np.array(SHARP)))
-    squared, spin = ca.sumsqr(slip) + float(smoothing) ** 2, ca.SX(0)
+    squared, spin = ca.sumsqr(slip) + SMOOTHED**2, ca.SX(0)
     against, about = 1.0 / ca.sqrt(squared), ca.SX(0)
     if support.pad is not None:
         spin = along.written(ca.SX(support.spin))
@@ -108,7 +107,7 @@ def held_by_friction(along: Expressions) -> np.ndarray:
     certificate = along.certificate
     found = np.zeros(certificate.times.shape, dtype=bool)
     for support in [support for pair in pairs_of(along) for support in pair]:
-        (load,) = along([support.load])
+        (load,) = along.once(("load", support.name), lambda of=support: [of.load])
         holds = load > PULLS * certificate.scale(CHECK, load)
         for k, speed in enumerate(support.speeds):
             values, _, beside = along.measured(("slip", f"{support.name}, {k}"), speed)

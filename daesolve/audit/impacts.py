@@ -16,7 +16,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.audit.equations import gradient_of, momentum_of, rate_of, reactions_of
+from daesolve.audit.equations import gradient_of, momenta_of, momentum_of, rates_of, reactions_of
 from daesolve.audit.expressions import Expressions
 from daesolve.audit.goals import RUBS, contacts_of
 from daesolve.audit.judging import attempt, judge
@@ -66,8 +66,7 @@ class Impacts:
 
     def rates(self, goal: Goal) -> tuple[np.ndarray, np.ndarray]:
         """Return the rate of a goal before and after them, (n,) each."""
-        rate = rate_of(self.before, goal)
-        return self.before([rate])[0, :, 0], self.after([rate])[0, :, 0]
+        return rates_of(self.before, goal)[:, 0], rates_of(self.after, goal)[:, 0]
 
     def pushes(self, contact: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the impulse along the gap of a contact and the size of that of friction, (n,)."""
@@ -149,15 +148,8 @@ def _momenta(impacts: Impacts, imposed: set[Goal]) -> Finding:
     for goal in imposed:
         along.know([goal.reaction], [impacts.impulses[goal.reaction_label][:, None]])
         total += gradient_of(along, goal) * goal.reaction
-    momentum = ca.vertsplit(momentum_of(along))
-    pushes, left, right = (
-        at(column)[..., 0]
-        for at, column in (
-            (along, ca.vertsplit(total)),
-            (along, momentum),
-            (impacts.after, momentum),
-        )
-    )
+    pushes = along(ca.vertsplit(total))[..., 0]
+    left, right = momenta_of(along)[..., 0], momenta_of(impacts.after)[..., 0]
     off, terms = np.abs(right - left - pushes), np.abs(right) + np.abs(left) + np.abs(pushes)
     terms += 1e-2 * np.max(terms, axis=0)
     said = [f"the momentum of {name} is not balanced" for name in along.system.v.names]
@@ -221,8 +213,7 @@ def _rebounds(impacts: Impacts, along: Expressions, contacts: Sequence[Any]) -> 
     for contact, took, low, high in zip(contacts, taking, before, after, strict=True):
         subject = f"restitution of {contact.name}"
         wanted = -impacts.of(contact.restitution) * low
-        rates = along.once(("rate", contact.name), lambda of=contact: [rate_of(along, of)])
-        fastest = max(usual, float(np.nanmax(np.abs(rates), initial=0.0)))
+        fastest = max(usual, float(np.nanmax(np.abs(rates_of(along, contact)), initial=0.0)))
         off: np.ndarray = np.abs(high - wanted)
         off = np.where(wanted <= lowest * fastest, np.minimum(np.abs(high), off), off)
         off, terms = np.where(took & known, off, 0.0), np.abs(low) + np.abs(high)
