@@ -123,6 +123,8 @@ class ContactChanges:
         self._names = tuple(row.name for row in dynamics.contacts)
         self._places = np.array([row.hold for row in dynamics.contacts], dtype=int)
         self._rows = np.array([row.row for row in dynamics.contacts], dtype=int)
+        self._pushes = np.array([dynamics.rows[row].reaction for row in self._rows], dtype=int)
+        self._reactions = np.array(dynamics.labels.reactions)[self._pushes]
         self._count = dynamics.x.numel()
         t, x, p = dynamics.t, dynamics.x, dynamics.p
         chains = [dynamics.rows[row.row].chain for row in dynamics.contacts]
@@ -210,24 +212,26 @@ class ContactChanges:
         before, states, works = p[self._places] == 1.0, x[: self._count], x[self._count :]
         touching = before | near[0]
         speeds, sizes, restitution = self._measure(time, states, self._mode(p, touching))
-        still = STILL * sizes
+        falls = np.zeros(len(touching))
         if touching.any():
-            size = self._response(time, states, p, touching).size
-            still[touching] += np.sqrt(2.0 * size * near[1][touching])
+            response = self._response(time, states, p, touching)
+            falls[touching] = np.sqrt(2.0 * response.size * near[1][touching])
+            # What stops one gap changes the rates of others, which are precise to a part of this.
+            stops = np.abs(speeds[touching]) / np.diag(response.normal)
+            sizes[touching] = np.maximum(sizes[touching], np.abs(response.normal) @ stops)
         stopped, hit = np.zeros_like(touching), np.zeros_like(touching)
         impacts: list[Impact | None] = []
         while True:
+            still = STILL * sizes + falls
             closing, closed = touching & (speeds < -still), touching & (speeds <= still)
-            slow = False
-            if not closing.any():
+            slow = not closing.any()
+            if slow:
                 if closed.any():
-                    values, rates = reactions(
-                        np.concatenate([states, works]), self._mode(p, closed)
-                    )
+                    place = np.concatenate([states, works]), self._mode(p, closed)
+                    values, rates = reactions(*place)
                     closed = self._kept(time, states, p, (closed, before, near[2]), values, rates)
                 # However slowly it closes, a gap that nothing holds must not continue to close.
                 closing = touching & ~before & ~closed & (speeds < -ROUNDED * sizes)
-                slow = True
             if not closing.any():
                 break
             if len(impacts) == MOST_IMPACTS:
@@ -245,6 +249,8 @@ class ContactChanges:
             impacts.append(impact)
             speeds, terms, _ = self._measure(time, states, self._mode(p, touching))
             sizes = np.maximum(sizes, terms)
+            pushes = np.abs([impact.impulses[name] for name in self._reactions[among].tolist()])
+            sizes[among] = np.maximum(sizes[among], np.abs(response.normal) @ pushes)
             hit |= closing & pushed
             stopped = pushed & (thrown == 0.0)
         return states, closed, stopped, hit, impacts
@@ -287,20 +293,19 @@ class ContactChanges:
         """Return which of some contacts push, (m,)."""
         if not np.all(np.isfinite(load)):
             raise self._undetermined(time, among)
-        pushing = np.zeros(len(among), dtype=bool)
+        pushing = np.zeros_like(among)
         if len(load) == 1 and min(response.matrix[0, 0], response.normal[0, 0]) > 0.0:
             # It pushes where it is loaded; an enumeration gives the same in half a millisecond.
             pushing[among] = load > 0.0
             return pushing
         open_ = -np.eye(len(load))
-        names = tuple(np.array(self._names)[among])
         problem = HorizontalComplementarity(
             first=open_,
             second=response.matrix,
             load=load,
             first_normal=open_,
             second_normal=response.normal,
-            names=names,
+            names=tuple(np.array(self._names)[among]),
         )
         try:
             chosen = solve(problem).chosen
@@ -340,8 +345,7 @@ class ContactChanges:
         """Return how the gaps of some contacts respond to their reactions, all else being equal."""
         dynamics, p = self.dynamics, self._mode(p, among)
         parts, own = dynamics.matrices(time, x, p), self._rows[among]
-        reactions = [dynamics.rows[int(k)].reaction for k in own]
-        pushes = [reaction for reaction in reactions if reaction is not None]
+        pushes = self._pushes[among]
         gaps = parts["jacobian"][own]
         pushed = np.hstack([parts["influence"][:, pushes], gaps.T])
         ties = parts["ties"][:, pushes]
