@@ -67,10 +67,13 @@ def _event(
     certificate = along.certificate
     told = [along.measured(guard.key, guard.expression) for guard in guards]
     missing: list[float] = []
-    for guard, (values, _, _) in zip(guards, told, strict=True):
+    for guard, (values, _, beside) in zip(guards, told, strict=True):
         if not np.isfinite(values).all():
             yield unchecked("event", event.name, "its guard is not finite everywhere")
             return
+        # In a step in which a constraint or a contact keeps it at zero it has no sign.
+        kept = np.all(np.abs(values) <= beside, axis=1)
+        values = np.where(kept[:, None], 0.0, values)
         own = np.array([record.time for record in records if guard.place in record.fired])
         parts, known, pole = divided(along, guard, values)
         missing += passages_without(parts, known, event.direction.value, own, pole, certificate)

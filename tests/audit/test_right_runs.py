@@ -45,3 +45,20 @@ def test_touching_bodies_that_nothing_presses_together_do_not_pull(law):
     # All momentum, of a mass of one, moves a mass of three and a half.
     for name in ("a_dot", "b_dot", "c_dot"):
         assert run.end_state[name] == pytest.approx(1 / 3.5, rel=1e-14)
+
+
+def test_a_guard_that_a_closed_contact_keeps_at_zero_passes_nowhere():
+    """A pendulum is pulled against a wall, so its speed towards it is nothing but rounding."""
+    q = ds.coordinates(x="m", y="m", z="m")
+    wall = ds.Contact("wall", 0.69414 - q.x)
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 + q.dot.y**2 + q.dot.z**2,
+        potential=20.0 * q.y - 40.0 * q.x + 9.0 * q.z**2,
+        goals=[ds.Holonomic("rod", q.x**2 + q.y**2 - 1.9043999999999996), wall],
+        events=[ds.Event("leaves", q.dot.x)],
+    )
+    run = ds.solve(system, 3.0, {"z": 1.0, "z_dot": 0.3}, guess={"x": 0.69414, "y": -1.19})
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert not run.events
+    assert run.audit().holds, str(run.audit())
