@@ -17,6 +17,7 @@ from daesolve.algebra.translation import function_of
 from daesolve.formulations import OdeProblem
 from daesolve.integration.effort import Counted
 from daesolve.integration.run_state import RunState, unobserved
+from daesolve.modes.bound_guards import BoundGuards
 from daesolve.modes.transitions import Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status
@@ -88,8 +89,10 @@ def solve_past_errors(
         Which guards have stayed at zero, (guards,).
     """
     problem = run.prepared.problem
-    kept, posed = np.zeros(len(problem.guarded), dtype=bool), _posed_guards(run.prepared)
-    if transitions is not None:
+    posed = _posed_guards(run.prepared)
+    if transitions is None:
+        kept = _bound_guards(run)(start.time, start.x, start.p)
+    else:
         posed = posed & transitions.book.traits.posed
         kept = transitions.book.held(start.time, start.x, start.p)
     unbound, here = _without_guards(problem, tuple(np.flatnonzero(kept).tolist())), start
@@ -116,6 +119,12 @@ def _posed_guards(prepared: Prepared) -> np.ndarray:
     """
     own = {event.name for event in prepared.system.events} - {*prepared.dynamics.hidden_events}
     return np.array([event.name in own for event in prepared.problem.guarded], dtype=bool)
+
+
+@built_once
+def _bound_guards(run: RunState) -> BoundGuards:
+    prepared = run.prepared
+    return BoundGuards(prepared.dynamics, prepared.problem, _posed_guards(prepared))
 
 
 def up_to_guards(

@@ -1,7 +1,7 @@
 """Guards that the constraints in force keep at zero, whatever errors a solver makes.
 
 A latch that catches a mass at x = 1 holds x - 1 = 0, which is the guard of the catch as well. While
-it holds, that guard has the errors of the solver alone.
+it holds, that guard has the errors of the solver alone. So has one of what cannot move at all.
 """
 
 from __future__ import annotations
@@ -37,26 +37,20 @@ class BoundGuards:
 
     def __init__(self, dynamics: Dynamics, problem: OdeProblem, posed: np.ndarray) -> None:
         self._problem, self._dynamics = problem, dynamics
-        guards = ca.vertcat(ca.SX(0, 1), *[event.guards for event in dynamics.events])
-        rates = ca.which_depends(guards, ca.vertcat(ca.SX(0, 1), dynamics.reactions), 1, True)
-        posed = posed[: len(rates)]
-        self._guards = np.flatnonzero(posed & ~np.array(rates, dtype=bool)[: len(posed)])
-        names = list(dynamics.values)
-        holds = [row.hold.name() for row in dynamics.rows if row.hold is not None]
-        self._places = [names.index(name) for name in holds]
+        self._guards, self._used = _meant(dynamics, tuple(np.flatnonzero(posed).tolist()))
         self._none = np.zeros(len(problem.guarded), dtype=bool)
-        self._known = b"", self._none
+        self._known: tuple[bytes | None, np.ndarray] = None, self._none
 
     @property
     def any(self) -> bool:
         """Whether there may be such a guard."""
-        return bool(len(self._guards) and self._places)
+        return bool(len(self._guards) and self._dynamics.rows)
 
     def __call__(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return which guards the constraints that p holds keep at zero, (guards,)."""
-        if not p[self._places].any():
+        """Return which guards the constraints in force keep at zero, (guards,)."""
+        if not self.any:
             return self._none
-        key = p.tobytes()
+        key = p[self._used].tobytes()
         if self._known[0] != key:
             self._known = key, self._kept((time, x, p))
         return self._known[1]
@@ -91,17 +85,40 @@ class BoundGuards:
             slopes = np.linalg.norm(guards[:, 1:], axis=1)
             found &= (np.max(rest[:, 1:], axis=1) <= SAME * slopes) & (slopes > 0.0)
             found &= moved.any() | (rest[:, 0] <= SAME * slopes * np.max(sizes))
+            if not found.any():
+                return bound
         bound[self._guards[found]] = True
         return bound
 
 
 @built_once
+def _meant(dynamics: Dynamics, posed: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return which of some guards are of the state, and the places in p of what matters for these.
+
+    Counters and references, which change at every event, do not. Clocks and loads are not meant.
+    """
+    guards = _guards(dynamics)
+    loaded = ca.which_depends(guards, ca.vertcat(ca.SX(0, 1), dynamics.reactions), 1, True)
+    moved = ca.which_depends(guards, dynamics.x, 1, True)
+    meant = [k for k in posed if k < len(loaded) and moved[k] and not loaded[k]]
+    used = ca.which_depends(ca.vertcat(guards[meant], *_links(dynamics)), dynamics.p, 1, False)
+    return np.array(meant, dtype=int), np.flatnonzero(used)
+
+
+@built_once
 def _with_slopes(dynamics: Dynamics, guards: tuple[int, ...]) -> ca.Function:
-    """Return (t, x, p) -> some guards, and the residuals held at times, each with its slopes."""
+    """Return (t, x, p) -> some guards, and the residuals, each with its slopes."""
     both = ca.vertcat(dynamics.x, dynamics.t)
-    posed = ca.vertcat(ca.SX(0, 1), *[event.guards for event in dynamics.events])[list(guards)]
-    links = [link for row in dynamics.rows if row.hold is not None for link in row.chain]
-    column = ca.vertcat(posed, *links)
+    column = ca.vertcat(_guards(dynamics)[list(guards)], *_links(dynamics))
     table = ca.densify(ca.horzcat(column, ca.jacobian(column, both)))
     arguments = [dynamics.t, dynamics.x, dynamics.p]
     return function_of("bound", arguments, [table], (["t", "x", "p"], ["table"]))
+
+
+def _guards(dynamics: Dynamics) -> ca.SX:
+    return ca.vertcat(ca.SX(0, 1), *[event.guards for event in dynamics.events])
+
+
+def _links(dynamics: Dynamics) -> list[ca.SX]:
+    """Return the residuals of all constraints, and their rates where these are kept as well."""
+    return [link for row in dynamics.rows for link in row.chain]
