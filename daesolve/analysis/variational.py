@@ -11,6 +11,7 @@ of the time of an event, and R the reset:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -21,7 +22,7 @@ from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import DaesolveError, InconsistentStateError
 from daesolve.formulations import OdeProblem
-from daesolve.modes.jumps import JumpFunction
+from daesolve.modes.jumps import JumpFunction, without
 from daesolve.posing.symbols import symbol
 
 FIRST_STEP = 0.1
@@ -94,9 +95,26 @@ def guard_slopes(problem: OdeProblem) -> Evaluator:
     return _evaluator("slopes", [t, x, p, *seeds], [values, rates, changes])
 
 
+def jump_slopes(jump: JumpFunction) -> Callable[..., list[np.ndarray]]:
+    """(t, x, p, fired, dt, dx, dp) -> state and values after, and their changes.
+
+    The contacts that a jump opens are open throughout.
+    """
+    evaluate = _jump_slopes(jump)
+
+    def slopes(
+        t: float, x: np.ndarray, p: np.ndarray, fired: np.ndarray, *changes: Any
+    ) -> list[np.ndarray]:
+        opened = jump.opened(t, x, p, fired)
+        after, values, *changed = evaluate(t, x, without(p, opened), fired, *changes)
+        values[opened] = p[opened]
+        return [after, values, *changed]
+
+    return slopes
+
+
 @built_once
-def jump_slopes(jump: JumpFunction) -> Evaluator:
-    """(t, x, p, fired, dt, dx, dp) -> state and values after, and their changes."""
+def _jump_slopes(jump: JumpFunction) -> Evaluator:
     t, x, p, fired = (jump.function.sx_in(k) for k in range(4))
     along, seeds = _seeds(t, x, p)
     after = jump.function(t, x, p, fired)[:2]
