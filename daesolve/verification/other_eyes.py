@@ -2,13 +2,16 @@
 
 It does not share the assumptions of the first run: it uses another method with capped steps, lets
 angles grow, drives only invariants that are proved to be conserved, keeps piecewise expressions as
-posed, and keeps all redundant rows.
+posed unless velocities jump at their kinks, and keeps all redundant rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import casadi as ca
+
+from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import UnsupportedError
 from daesolve.formulations import Feedback
 from daesolve.posing.value_names import ValueKind
@@ -49,14 +52,28 @@ def with_other_eyes(prepared: Prepared, asked: Solver | None = None) -> Prepared
         check_pair(prepared.formulation, asked)
     solver = asked or other_method(prepared)
     request = _other_request(prepared, solver)
-    kinked = replace(prepared.system, switches=False) if prepared.dynamics.switches else None
-    if kinked is not None:
+    if prepared.dynamics.switches and not _kinks_in_constraints(prepared.dynamics):
+        kinked = replace(prepared.system, switches=False)
         try:
             return _same_start(prepared, prepare(kinked, request))
         except UnsupportedError:
             # The method has no answer to kinks.
             pass
     return _same_start(prepared, prepare(prepared.system, request))
+
+
+def _kinks_in_constraints(dynamics: Dynamics) -> bool:
+    """Return whether velocities may jump at a switch, which they cannot where nothing switches."""
+    names = list(dynamics.values)
+    switched = {
+        name
+        for index, reset in dynamics.resets.items()
+        if dynamics.events[index].name in dynamics.switches
+        for name in reset.values
+    }
+    links = ca.vertcat(ca.SX(0, 1), *[link for row in dynamics.rows for link in row.chain])
+    found = ca.which_depends(links, dynamics.p, 1, False)
+    return any(found[names.index(name)] for name in switched)
 
 
 def other_method(prepared: Prepared) -> Solver:
