@@ -2,7 +2,7 @@
 
 In the mode of a branch, such a power, (-x)^1.5, is not a number just past its switch, so no step
 could approach the switch. This module finds these powers, which are then left unchanged: 0 past the
-switch.
+switch. So are roots such as sqrt|x|: they have no slope at the switch, but steps can cross it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _NO_VALUE = -1
 
 
 def kinked_powers(program: Program) -> frozenset[int]:
-    """Return the numbers of broken powers above 1 of |a|, max(a, 0) and min(a, 0)."""
+    """Return the numbers of broken powers, roots too, of |a|, max(a, 0) and min(a, 0)."""
     steps, found = program.steps, set[int]()
-    for number in _broken_powers(program):
+    for number in [*_broken_powers(program, above=0.0), *_square_roots(program)]:
         operation, operands = steps[int(steps[number][1][0])]
         beside_zero = operation in (ca.OP_FMIN, ca.OP_FMAX) and _has_zero(program, operands)
         if operation == ca.OP_FABS or beside_zero:
@@ -33,7 +33,7 @@ def one_sided_powers(program: Program) -> frozenset[int]:
 
     (-x)^1.5 is one if it occurs only in a branch for x < 0.
     """
-    powers = _broken_powers(program)
+    powers = _broken_powers(program, above=1.0)
     users = _users(program) if powers else {}
 
     def only_inside(number: int, base: int) -> bool:
@@ -64,12 +64,16 @@ def _users(program: Program) -> dict[int, list[int]]:
     return users
 
 
-def _broken_powers(program: Program) -> list[int]:
+def _square_roots(program: Program) -> list[int]:
+    return [number for number, (kind, _) in enumerate(program.steps) if kind == ca.OP_SQRT]
+
+
+def _broken_powers(program: Program, above: float) -> list[int]:
     found: list[int] = []
     for number, (operation, operands) in enumerate(program.steps):
         if operation in (ca.OP_CONSTPOW, ca.OP_POW):
             kind, value = program.steps[int(operands[1])]
-            if kind == ca.OP_CONST and value[0] > 1.0 and not float(value[0]).is_integer():
+            if kind == ca.OP_CONST and value[0] > above and not float(value[0]).is_integer():
                 found.append(number)
     return found
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
+from scipy.special import beta
 
 import daesolve as ds
 from daesolve.errors import DegenerateStartError, PosingError
@@ -338,6 +339,19 @@ def test_a_broken_power_vanishes_at_its_switch(name):
     # A multistep method at 1e-10 a step.
     assert run.end_state["x"] == pytest.approx(1.0, abs=1e-7)
     assert run.end_state["x_dot"] == pytest.approx(0.0, abs=1e-7)
+
+
+@pytest.mark.parametrize("solver", [None, "dop853", "lsoda", "cvodes", "radau"])
+@pytest.mark.parametrize("power", [0.5, 1 / 3])
+def test_a_root_that_has_no_slope_at_its_switch_is_crossed_there(power, solver):
+    """x'' = -|x|^power sign x swings from 1 for 2 sqrt(2 / (1 + power)) B(1 / (1 + power), 1/2)."""
+    one = 1.0 + power
+    period = 2.0 * math.sqrt(2.0 / one) * beta(1.0 / one, 0.5)
+    system = body(lambda q: -ca.sign(q.x) * ca.fabs(q.x) ** power)
+    run = ds.solve(system, period, {"x": 1.0, "x_dot": 0.0}, solver=solver)
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    # A multistep method at 1e-10 a step.
+    assert [run.end_state["x"], run.end_state["x_dot"]] == pytest.approx([1.0, 0.0], abs=1e-7)
 
 
 def test_a_broken_power_that_stands_elsewhere_too_is_no_number_there():
