@@ -159,8 +159,9 @@ def _meters(along: Expressions) -> Balance:
     if own != names:
         _, power, size, _ = _energy(along)
         names, load, sizes = [*own, WORK], np.append(load, [power], 0), np.append(sizes, [size], 0)
-    held = [columns[name] for name in names]
-    return Balance(names, held, _unheld(along, load), sizes, columns.get(ENERGY, 0.0))
+    held, energy = [columns[name] for name in names], columns.get(ENERGY, 0.0)
+    beside = np.append(energy, _largest_momentum_and_energy(along)[1])
+    return Balance(names, held, _unheld(along, load), sizes, beside)
 
 
 def _power(along: Expressions) -> Balance:
@@ -168,7 +169,8 @@ def _power(along: Expressions) -> Balance:
     energy, power, size, most = _energy(along)[:, None]
     # What the energy is made of may be larger than itself.
     size = size + most / np.abs(along.certificate.lengths)[:, None]
-    return Balance((ENERGY,), energy, _unheld(along, power), size, most)
+    beside = np.append(most, _largest_momentum_and_energy(along)[1])
+    return Balance((ENERGY,), energy, _unheld(along, power), size, beside)
 
 
 def _unheld(along: Expressions, loads: np.ndarray) -> np.ndarray:
@@ -221,7 +223,27 @@ def momenta_balance(along: Expressions) -> Balance:
     loads, sizes = _terms(
         along, "momenta", lambda: ca.vertsplit(_unguided(along) + sum(guiding(along)))
     )
-    return Balance(along.system.v.names, momenta_of(along), _unheld(along, loads), sizes)
+    largest, _ = _largest_momentum_and_energy(along)
+    return Balance(along.system.v.names, momenta_of(along), _unheld(along, loads), sizes, largest)
+
+
+def _largest_momentum_and_energy(along: Expressions) -> tuple[float, float]:
+    """Return the largest momentum, and the energy, if all velocities were the largest of them.
+
+    What rests has momenta and works that are nothing but rounding.
+    """
+    if not hasattr(along.system, "coordinates"):
+        return 0.0, 0.0
+
+    def write() -> list[ca.SX]:
+        v = along.system.v.vector
+        return ca.vertsplit(ca.substitute(momentum_of(along), v, ca.SX.ones(*v.shape)))
+
+    at_the_end = Expressions(along.certificate.only(slice(-1, None)))
+    masses = at_the_end.once(("momentum", "at 1 m/s"), write)
+    speed, _ = along.extents[-1]
+    largest = float(np.max(np.abs(np.nan_to_num(masses)), initial=0.0)) * speed
+    return largest, largest * speed / 2.0
 
 
 def momenta_of(along: Expressions) -> np.ndarray:

@@ -182,7 +182,7 @@ class Expressions:
         return [one for one in found if len(one.names)]
 
     @cached_property
-    def _extents(self) -> list[tuple[float, float]]:
+    def extents(self) -> list[tuple[float, float]]:
         """How large, and how fast from node to node, the largest entry of each of `moving` is."""
         found: list[tuple[float, float]] = []
         certificate, largest = self.certificate, 0.0
@@ -233,7 +233,7 @@ class Expressions:
         early = TICKS * np.spacing(np.abs(certificate.times))
         early += loose * np.abs(certificate.lengths)[:, None]
         beside = early * rate
-        for slope, (largest, fastest) in zip(slopes, self._extents, strict=True):
+        for slope, (largest, fastest) in zip(slopes, self.extents, strict=True):
             beside = beside + slope * (max(ROUNDING, loose) * largest + early * fastest)
         return values, sizes, np.nan_to_num(beside)
 

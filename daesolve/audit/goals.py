@@ -93,8 +93,9 @@ def _goal(goal: AnyGoal, along: Expressions) -> Iterator[Finding]:
         (push,) = along.once(("push", goal.name), lambda: [goal.reaction])
         values = values + certificate.mobility * push
         sizes = sizes + certificate.mobility * np.abs(push)
-    if own and goal.held_by:
+    if isinstance(goal, Nonholonomic) or (own and goal.held_by):
         beside = beside + NOTHING
+    if own and goal.held_by:
         if goal.held_by not in certificate.values:
             raise UncheckableError(f"the run does not tell {goal.held_by!r}")
         values = np.where(certificate.values[goal.held_by][:, None] > 0.5, values, 0.0)

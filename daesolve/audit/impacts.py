@@ -134,9 +134,10 @@ def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
         yield _lost(impacts, [*contacts, *slips, *once])
         for contact in contacts:
             yield from _contact(impacts, contact)
+        # Beside the rates of what was imposed, those of contacts may be nothing but rounding.
+        yield from [_thrown(impacts, *one) for one in imposed]
         if contacts:
             yield from _rebounds(impacts, along, contacts)
-        yield from (_thrown(impacts, *one) for one in imposed)
 
     return attempt(CHECK, "", find)
 

@@ -119,7 +119,9 @@ def _continuity(certificate: Certificate, rounds: Sequence[Round]) -> Finding:
         gaps[-1] = gaps[-1] - blurred[own, place + 1]
         defects[own, place], evident[place] = np.max(gaps, axis=0), True
     largest = np.array([certificate.scale(n, row) for n, row in zip(names, columns, strict=True)])
-    size = largest + ROUNDING / ALLOWED * np.max(largest[own], initial=0.0) + 1e-300
+    # What rests, and work that nothing does, are what two solutions of one step differ by.
+    least = max(ROUNDING, BLUR * certificate.accuracy) / ALLOWED
+    size = largest + least * np.max(largest[own], initial=0.0) + 1e-300
     return judge(
         *("jumps", "", np.nan_to_num(np.where(evident, defects, 0.0)) / size[:, None]),
         certificate.allows(ALLOWED),

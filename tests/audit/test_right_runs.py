@@ -1,5 +1,8 @@
 """No audit objects to the cases of the problems that come with daesolve."""
 
+import math
+
+import casadi as ca
 import pytest
 
 import daesolve as ds
@@ -61,4 +64,77 @@ def test_a_guard_that_a_closed_contact_keeps_at_zero_passes_nowhere():
     run = ds.solve(system, 3.0, {"z": 1.0, "z_dot": 0.3}, guess={"x": 0.69414, "y": -1.19})
     assert run.outcome is ds.Outcome.COMPLETED, run.message
     assert not run.events
+    assert run.audit().holds, str(run.audit())
+
+
+def test_a_contact_that_stays_closed_takes_no_part_in_an_impact_that_does_not_press_it():
+    """A spring pulls a body along a floor until a wall throws it back.
+
+    Its force along the floor vanishes where x = y, around which x oscillates.
+    """
+    q = ds.coordinates(x="m", y="m")
+    wall = ds.Reset(impose=[ds.Holonomic("wall", 0.787 - q.x)], restitution=1.0)
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=2.55 * (q.dot.x**2 + q.dot.y**2) / 2,
+        potential=2.55 * 9.81 * q.y + 53.5 * (q.y - q.x) ** 2 / 2,
+        goals=[ds.Contact("floor", q.y - 1.44, restitution=0.5)],
+        events=[ds.Event("strikes", 0.787 - q.x, ds.FALLING, wall)],
+    )
+    start = {"x": 0.23, "x_dot": -0.199}
+    run = ds.solve(system, 0.5, start, guess={"y": 1.44, "y_dot": 0.796})
+    assert [event.name for event in run.events] == ["strikes"]
+    rate = math.sqrt(53.5 / 2.55)
+    far, ahead = math.hypot(1.21, 0.199 / rate), math.atan2(0.199 / rate, 1.21)
+    assert run.events[0].time == pytest.approx((math.acos(0.653 / far) + ahead) / rate)
+    assert run.audit().holds, str(run.audit())
+
+
+def test_work_of_a_force_that_is_switched_off_may_be_what_a_solver_leaves_of_it():
+    """Kicks end the steps of a pendulum, at which the work of nothing jumps by errors of steps."""
+    q, d = ds.coordinates(x="m", y="m"), ds.discrete(on=0.0)
+    kick = ds.Reset({"x_dot": q.dot.x / 2 - 0.1}, impose=["rod"])
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=1.3 * (q.dot.x**2 + q.dot.y**2),
+        potential=26.0 * q.y,
+        force={"x": 2.78 * d.on},
+        goals=[ds.Holonomic("rod", q.x**2 + q.y**2 - 3.1329)],
+        discrete=d,
+        events=[ds.Event("kicks", q.dot.x, ds.RISING, kick)],
+    )
+    start, guess = {"x": -0.123, "x_dot": -0.95}, {"y": -1.9, "y_dot": -0.6}
+    run = ds.solve(system, 0.67, start, guess=guess, solver="cvodes")
+    assert len(run.events) > 2
+    assert run.audit().holds, str(run.audit())
+
+
+def test_balances_of_what_a_push_has_left_at_rest_are_rounding():
+    """A body strikes a stop, and the foot of a pulse, down to 1e-30 N, presses it there."""
+    q = ds.coordinates(x="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=0.3 * q.dot.x**2,
+        force={"x": 3.17 * ca.exp(-(((ds.time - 0.367) / 0.05) ** 2))},
+        goals=[ds.Contact("stop", -0.85 - q.x, restitution=0.3)],
+    )
+    run = ds.solve(system, 1.1, guess={"x": -0.85, "x_dot": -0.73}, solver="dop853")
+    assert run.end_state["x"] == pytest.approx(-0.85, rel=1e-9)
+    assert run.audit().holds, str(run.audit())
+
+
+def test_slips_of_what_two_constraints_hold_are_rounding():
+    """A disc rolls 0.3 m per rad, and along a path with 1 m per rad at first: it stands still."""
+    q = ds.coordinates(x="m", turn="rad")
+    path = ds.Nonholonomic("path", q.dot.x - ca.cos(q.turn) * q.dot.turn)
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=2.32 * q.dot.x**2 / 2 + 0.1044 * q.dot.turn**2 / 2,
+        potential=7.03 * q.x,
+        force={"turn": 3.23},
+        goals=[ds.Nonholonomic("rolls", q.dot.x - 0.3 * q.dot.turn), path],
+        events=[ds.Event("ticks", ca.sin(10 * math.pi * ds.time), ds.EITHER)],
+    )
+    run = ds.solve(system, 3.0, {"x": 0.0157, "turn": 0.0}, guess={"x_dot": -0.982})
+    assert [run.end_state["x"], run.end_state["turn"]] == pytest.approx([0.0157, 0.0], abs=1e-12)
     assert run.audit().holds, str(run.audit())
