@@ -24,17 +24,17 @@ def audit(certificate: Certificate) -> Audit:
         The run.
     """
     if not len(certificate.starts):
-        return Audit((unchecked("run", "", "it took no step"),), certificate.left_out)
+        return Audit((unchecked("run", "", "it took no step"),))
     try:
         along = Expressions(certificate)
     except UncheckableError as error:
-        return Audit((unchecked("run", "", str(error)),), certificate.left_out)
+        return Audit((unchecked("run", "", str(error)),))
     found = [*check_goals(along), *check_equations(along), *check_jumps(along)]
     found += [*check_events(along), *check_outputs(along), *check_sampled(along)]
     # The tables that the run used, held against their nodes.
     begin, said = float(certificate.starts[0]), "the run used another piece of it"
     found += [judged("table", n, off, 1e-9, begin, said) for n, off in along.tables.items()]
-    return Audit(tuple(found), certificate.left_out)
+    return Audit(tuple(found))
 
 
 def merged(parts: Sequence[Audit]) -> Audit:

@@ -82,8 +82,6 @@ class Certificate:
         The name of the law of impacts, and whether these may add energy.
     ambiguous
         Whether contacts stick on where rigid bodies do not tell what presses them.
-    left_out
-        What of the run is missing here, in a sentence; "" if nothing is.
     given
         The start values to keep; none in a part that is not the first.
     mobility
@@ -107,7 +105,6 @@ class Certificate:
     law: str = "newton"
     gains_allowed: bool = False
     ambiguous: bool = False
-    left_out: str = ""
     given: Mapping[str, float] = field(default_factory=dict[str, float])
     mobility: float = 0.0
     scales: dict[str, float] = field(default_factory=dict[str, float])

@@ -298,10 +298,7 @@ def _turned(system: Any, moving: ca.SX, momentum: ca.SX) -> ca.SX:
         return ca.SX.zeros(*momentum.shape)
     w = ca.SX.sym("w", q.numel())
     turned = ca.jtimes(moving.T @ w, q, flow) - moving.T @ ca.gradient(ca.dot(w, flow), q)
-    # What moves no coordinate has no brackets.
-    own = [k for k in range(moving.size2()) if moving[:, k].nnz()]
-    fields = moving[:, own]
-    return ca.substitute(turned, w, fields @ ca.solve(fields.T @ fields, momentum[own]))
+    return ca.substitute(turned, w, moving @ ca.solve(moving.T @ moving, momentum))
 
 
 def reactions_of(along: Expressions, *, impulses: bool = False) -> ca.SX:

@@ -19,7 +19,7 @@ from daesolve.audit.expressions import Expressions, UncheckableError, names_of_s
 from daesolve.audit.goals import check_goals
 from daesolve.audit.judging import attempt
 from daesolve.audit.jumps import check_start
-from daesolve.audit.passages import posed_events, unanswered
+from daesolve.audit.passages import guards_of, posed_events, unanswered
 from daesolve.posing.events import Event
 from daesolve.trajectory.findings import Audit, Finding, Verdict, unchecked
 
@@ -88,12 +88,12 @@ def check_passages(run: Instants, along: Expressions) -> list[Finding]:
 
 
 def _passed(run: Instants, along: Expressions, event: Event) -> Iterator[Finding]:
-    guards = {f"{event.name}, {k}": one for k, one in enumerate(ca.vertsplit(event.guards))}
-    if not all(along.is_continuous(("sign", key), guard) for key, guard in guards.items()):
+    guards = guards_of(event)
+    if not all(along.is_continuous(("sign", key[1]), guard) for key, _, guard in guards):
         yield unchecked("event", event.name, "its guard may jump, or has poles")
         return
-    for place, (key, guard) in enumerate(guards.items()):
-        values, sizes, beside = (row[:, 0] for row in along.measured(("guard", key), guard))
+    for key, place, guard in guards:
+        values, sizes, beside = (row[:, 0] for row in along.measured(key, guard))
         zero = run.allows(PASSED) * sizes + beside
         changing = np.array([run.smooth, *_changing(run, guard)])
         fired = [e.time for e in run.events if e.name == event.name and place in e.fired]
@@ -102,8 +102,7 @@ def _passed(run: Instants, along: Expressions, event: Event) -> Iterator[Finding
             lambda a, b, of=changing: np.all(of[:, a] == of[:, b], axis=0),
             *(np.array(fired, dtype=float), np.zeros(len(zero))),
         )
-        for a, b in missed:
-            before, after = float(run.starts[a]), float(run.starts[b])
+        for before, after in ((float(run.starts[a]), float(run.starts[b])) for a, b in missed):
             said = f"its guard passes zero between t = {before:.6g} s and {after:.6g} s without it"
             yield Finding("event", event.name, Verdict.CONTRADICTED, None, before, said)
             return

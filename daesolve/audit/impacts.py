@@ -98,16 +98,20 @@ def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
     certificate, system = along.certificate, along.system
     posed = [(event, event.then.reset) for event in posed_events(system) if event.then.reset]
     assigning = {event.name for event, reset in posed if reset.changes}
+    every = [one for one in rounds if one.impact and one.impact.impulses]
     struck = [
         one
-        for one in rounds
-        if one.held is not None and one.impact and one.impact.impulses
-        if assigning.isdisjoint(record.name for record in one.records)
+        for one in every
+        if one.held is not None and assigning.isdisjoint(record.name for record in one.records)
     ]
-    if not struck or not hasattr(system, "coordinates"):
-        return []
-    if len(system.pairs):
-        return [unchecked(CHECK, "", "guides take a part of them that no run tells")]
+    found: list[Finding] = []
+    if len(struck) < len(every):
+        said = f"{len(every) - len(struck)} come with a reset of states or a step of an input"
+        found.append(unchecked(CHECK, "some", said))
+    if struck and len(system.pairs):
+        return [*found, unchecked(CHECK, "", "guides take a part of them that no run tells")]
+    if not struck:
+        return found
     told = [one.impact.impulses for one in struck if one.impact]
     # What only other events impose has no impulse here.
     names = dict.fromkeys(name for impulses in told for name in impulses)
@@ -139,7 +143,7 @@ def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
         if contacts:
             yield from _rebounds(impacts, along, contacts)
 
-    return attempt(CHECK, "", find)
+    return [*found, *attempt(CHECK, "", find)]
 
 
 def _momenta(impacts: Impacts, imposed: set[Goal]) -> Finding:

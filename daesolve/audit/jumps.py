@@ -180,10 +180,14 @@ def _resets(certificate: Certificate, rounds: Sequence[Round]) -> list[Finding]:
     """Hold each round of posed events against what their resets say, kind by kind."""
     events = {event.name: event for event in posed_events(certificate.system)}
     kinds: dict[Kind, list[Round]] = {}
-    for one in rounds:
-        if one.held is not None and all(r.name in events for r in one.records):
-            kinds.setdefault(tuple((r.name, r.fired) for r in one.records), []).append(one)
     found: list[Finding] = []
+    own = [one for one in rounds if all(r.name in events for r in one.records)]
+    for one in own:
+        if one.held is not None:
+            kinds.setdefault(tuple((r.name, r.fired) for r in one.records), []).append(one)
+    if unknown := sum(one.held is None for one in own):
+        said = f"{unknown} come with a step of an input, or at the start of a part"
+        found.append(unchecked("reset", "some", said))
     for kind, chosen in kinds.items():
         subject = " and ".join(dict.fromkeys(name for name, _ in kind))
         posed = [(events[name], fired) for name, fired in kind]

@@ -44,7 +44,7 @@ def check_events(along: Expressions) -> list[Finding]:
         if not event.listed:
             found.append(unchecked("event", event.name, "runs do not list it"))
             continue
-        guards = [Guard(event.name, k, one) for k, one in enumerate(ca.vertsplit(event.guards))]
+        guards = guards_of(event)
         records = [record for record in along.certificate.events if record.name == event.name]
         judged = partial(_event, along, event, guards, records)
         found += attempt("event", event.name, judged)
@@ -58,6 +58,12 @@ def posed_events(system: Any) -> list[Event]:
     added = {f"{name}_{kind}" for name in contacts for kind in kinds} | OWN
     added |= {event.name for drive in system.drives for event in drive.events}
     return [event for event in system.events if event.name not in added]
+
+
+def guards_of(event: Event) -> list[Guard]:
+    """Return the guards of an event."""
+    named = enumerate(ca.vertsplit(event.guards))
+    return [Guard(("guard", f"{event.name}, {k}"), k, guard) for k, guard in named]
 
 
 def _event(

@@ -6,7 +6,8 @@ step is divided until the polynomial through the nodes of each part is that of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -28,18 +29,12 @@ BESIDE_IT = 1e-8
 """How far before and behind an event, as a part of its step, a guard tells that it jumps."""
 
 
-@dataclass(frozen=True, eq=False)
-class Guard:
-    """A guard of an event: its place among those, and what it is."""
+class Guard(NamedTuple):
+    """A guard of an event: under which key it is written down, its place there, and what it is."""
 
-    event: str
+    key: tuple[str, str]
     place: int
     expression: ca.SX
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Under which it is written down once."""
-        return "guard", f"{self.event}, {self.place}"
 
 
 def divided(

@@ -60,6 +60,9 @@ def rounds_of(certificate: Certificate) -> list[Round]:
         near = int(np.argmin(np.abs(ends - time)))
         place = near - 1 if same_instant(time, ends[near]) else -2
         known = {name: float(row[place]) for name, row in held.items()} if place >= 0 else None
+        if place == -1 and not certificate.continues:
+            begins = certificate.parameters
+            known = {name: begins[name] for name in held} if held.keys() <= begins.keys() else None
         # Where an input steps, an event may have come before or after that.
         if 0 <= place < len(ends) - 2 and any(held[n][place] != held[n][place + 1] for n in others):
             known = None

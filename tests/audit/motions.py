@@ -34,6 +34,11 @@ def ticking():
 
 
 @cache
+def ticking_at_once():
+    return ds.solve(clock(), 2.0, {"x": 0.0})
+
+
+@cache
 def bouncing():
     q = ds.coordinates(x="m", y="m")
     floor = ds.Contact("floor", q.y, restitution=0.6, closed=False)
@@ -398,5 +403,5 @@ RIGHT = [
     *(swinging, ticking, bouncing, skidding, sliding, shoved, pushed, turning, backwards, late),
     *(through_zero, at_zero, long_steps, kicked, struck, gliding, sampled, spinning),
     *(held_still, kicked_at_rest, braked, between_walls, stopping),
-    *(leaving, guided, held, carried, smoothed, lying, leaning, pumped),
+    *(leaving, guided, held, carried, smoothed, ticking_at_once, lying, leaning, pumped),
 ]
