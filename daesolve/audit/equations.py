@@ -151,7 +151,7 @@ def _meters(along: Expressions) -> Balance:
 
     def write() -> list[ca.SX]:
         powers = {name: without_unit(posed[name]) for name in own if name in posed}
-        if FRICTION_WORK in own:
+        if FRICTION_WORK in own and FRICTION_WORK not in powers:
             powers[FRICTION_WORK] = ca.dot(guiding(along)[1], along.system.v.vector)
         return [powers[name] for name in own]
 

@@ -192,14 +192,15 @@ def gliding():
     q = ds.coordinates(x="m", y="m", phi=ds.ANGLE)
     blade = ds.Nonholonomic("blade", ca.cos(q.phi) * q.dot.y - ca.sin(q.phi) * q.dot.x)
     kinetic = (2.0 * (q.dot.x**2 + q.dot.y**2) + 0.5 * q.dot.phi**2) / 2
-    work = ds.states(work="J")
+    work, drag = ds.states(work="J"), -0.1 * (q.dot.x**2 + q.dot.y**2)
     system = ds.MechanicalSystem(
         q,
         kinetic=kinetic,
         force={"x": -0.1 * q.dot.x, "y": -0.1 * q.dot.y},
         goals=[blade],
         quadratures=work,
-        integrands={"work": -0.1 * (q.dot.x**2 + q.dot.y**2)},
+        integrands={"work": drag},
+        meters={"friction_work": (drag, "J")},
     )
     return ds.solve(system, 2.0, {"x_dot": 1.0, "phi_dot": 2.0})
 

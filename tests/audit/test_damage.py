@@ -204,6 +204,7 @@ DAMAGE = {
         "blade": (scaled("blade", 1.0 - 1e-6), "equations of motion"),
         "sideways": (shifted("y_dot", 1e-6), "goal"),
         "work": (scaled("work", 1.0 + 1e-6), "rates of quadratures"),
+        "work of the drag": (scaled("friction_work", 1.0 + 1e-6), "meters"),
         "jump of the work": (stepped("work", -1e-3), "jumps"),
     },
     guided: {
