@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from daesolve.drift_testing import Baseline, DriftTest
+    from daesolve.reporting.drift_testing import Baseline, DriftTest
 
 TEST: pytest.StashKey[DriftTest] = pytest.StashKey()
 BASELINE: pytest.StashKey[Baseline] = pytest.StashKey()
@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     here = config.invocation_params.dir
     file, directory = config.option.drift_baseline, config.option.drift_report
     if file is not None:
-        from daesolve.drift_testing import DriftError, read_baseline
+        from daesolve.reporting.drift_testing import DriftError, read_baseline
 
         try:
             config.stash[BASELINE] = read_baseline(here / file)
@@ -69,7 +69,7 @@ def drift(request: pytest.FixtureRequest) -> DriftTest:
     drift(problem.case("hoop"), until=1800.0, limits={"energy": 1e-12}, accuracy=1e-8)
     returns the trajectory.
     """
-    from daesolve.drift_testing import DriftTest
+    from daesolve.reporting.drift_testing import DriftTest
 
     node = request.node
     baseline = request.config.stash.get(BASELINE, None)
@@ -117,7 +117,7 @@ class Collector:
         if not self.tests:
             self.written = "no test used the fixture 'drift': there is no drift report to write"
             return
-        from daesolve.drift_testing import write_report
+        from daesolve.reporting.drift_testing import write_report
 
         try:
             page = write_report(self.directory, self.entries)
@@ -133,7 +133,7 @@ class Collector:
         """Print each test's worst drift (with -v), gaps in the baseline, and the report's path."""
         lines: list[str] = []
         if self.tests:
-            from daesolve.drift_testing import summary_lines
+            from daesolve.reporting.drift_testing import summary_lines
 
             lines = summary_lines(self.entries, verbose=config.get_verbosity() > 0)
         lines += [self.written] if self.written else []

@@ -18,9 +18,9 @@ import numpy as np
 from daesolve_problems.mechanisms.pendulum_chain import chain, posed
 
 import daesolve as ds
-from daesolve.integration.simulation import simulate
-from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.preparation.request import Request
+from daesolve.core.preparation.preparing import Prepared, prepare
+from daesolve.core.preparation.request import Request
+from daesolve.core.run.integration.simulation import simulate
 
 from .common.conditions import Conditions, conditions, from_json
 from .common.ending import end

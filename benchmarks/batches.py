@@ -28,11 +28,11 @@ import numpy as np
 
 import daesolve as ds
 from daesolve import analysis
+from daesolve.core.preparation import lately
+from daesolve.core.solvers.scaling import Scaling
+from daesolve.core.solvers.taylor_kernel import marching
 from daesolve.ensembles.batches import run_batch
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.preparation import lately
-from daesolve.solvers.scaling import Scaling
-from daesolve.taylor_kernel import marching
 
 from .common.conditions import conditions, from_json
 from .common.ending import end

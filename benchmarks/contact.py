@@ -27,8 +27,8 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.contact import Contacts, collide, decide
-from daesolve.friction import moreau
+from daesolve.contact.decisions import Contacts, collide, decide
+from daesolve.contact.friction import moreau
 from daesolve.multibody import Body, Mechanism, corners, feet
 
 from .common.attempts import untyped

@@ -31,8 +31,8 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline, PPoly
 
 import daesolve as ds
-from daesolve.posing.symbols import DifferentiableVector
-from daesolve.posing.tables import Kind
+from daesolve.core.posing.symbols import DifferentiableVector
+from daesolve.core.posing.tables import Kind
 
 from .common.conditions import conditions, from_json
 from .common.ending import end

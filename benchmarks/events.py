@@ -21,10 +21,10 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import daesolve as ds
-from daesolve.integration.simulation import simulate
-from daesolve.posing.events import Direction
-from daesolve.preparation.preparing import prepare
-from daesolve.preparation.request import Request
+from daesolve.core.posing.events import Direction
+from daesolve.core.preparation.preparing import prepare
+from daesolve.core.preparation.request import Request
+from daesolve.core.run.integration.simulation import simulate
 
 from .common.conditions import conditions, from_json
 from .common.ending import end

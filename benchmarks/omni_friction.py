@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import daesolve as ds
-from daesolve.solving import solving
+from daesolve.core.run.solving import solving
 
 from .common.conditions import as_json, conditions
 from .common.options import above_zero, add_json, add_repeats, add_until, options

@@ -20,9 +20,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import daesolve as ds
-from daesolve.posing.symbols import Parameters, SymbolVector
-from daesolve.preparation.preparing import prepare
-from daesolve.preparation.request import Request
+from daesolve.core.posing.symbols import Parameters, SymbolVector
+from daesolve.core.preparation.preparing import prepare
+from daesolve.core.preparation.request import Request
 from tests.reference.rolling_wheel import hoop_states
 from tests.reference.stored_pendulum import REGULAR_TIMES, stored_states
 

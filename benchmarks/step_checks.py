@@ -17,8 +17,8 @@ from unittest.mock import patch
 import casadi as ca
 
 import daesolve as ds
-from daesolve.integration import simulation
-from daesolve.solvers.step_checks import StepChecks
+from daesolve.core.run.integration import simulation
+from daesolve.core.solvers.step_checks import StepChecks
 
 from .common.conditions import as_json, conditions
 from .common.options import above_zero, add_json, add_repeats, options

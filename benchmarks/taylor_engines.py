@@ -20,14 +20,14 @@ import heyoka
 import numpy as np
 
 import daesolve as ds
-from daesolve.formulations import OdeProblem
-from daesolve.integration.run_options import requested_by
+from daesolve.core.formulations import OdeProblem
+from daesolve.core.preparation.preparing import prepare
+from daesolve.core.run.integration.run_options import requested_by
+from daesolve.core.solvers import State
+from daesolve.core.solvers.heyoka_code import translated
+from daesolve.core.solvers.taylor_kernel.instructions import instructions
+from daesolve.core.solvers.taylor_kernel.marching import March
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.preparation.preparing import prepare
-from daesolve.solvers import State
-from daesolve.solvers.heyoka_code import translated
-from daesolve.taylor_kernel.instructions import instructions
-from daesolve.taylor_kernel.marching import March
 
 from .common.conditions import Conditions, conditions, from_json
 from .common.ending import end

@@ -16,8 +16,8 @@ from re import MULTILINE, search
 from sphinx.application import Sphinx
 
 import daesolve as ds
-from daesolve.gallery import write_page
 from daesolve.plugins.registry import problems
+from daesolve.reporting.gallery import write_page
 
 GALLERY = Path(__file__).parent / "gallery"
 LIST, STAMP = "problems.inc", ".sources"

@@ -19,8 +19,8 @@ from page_figures import COLOURS, DOCS, LEGEND, RED, computed, panels
 from scipy.integrate import solve_ivp
 
 import daesolve as ds
-from daesolve.audit.equations import ALLOWED
-from daesolve.audit.goals import DRIVEN
+from daesolve.verification.audit.equations import ALLOWED
+from daesolve.verification.audit.goals import DRIVEN
 
 
 def compared() -> Figure:
@@ -214,7 +214,7 @@ def _turned(place: tuple[float, float], angle: float) -> np.ndarray:
 
 def pads() -> Figure:
     """Draw force and moment of a pad over its slip ratio, for three pressure distributions."""
-    from daesolve.friction import reduced_friction, simplified_lengths
+    from daesolve.contact.friction import reduced_friction, simplified_lengths
 
     ratio = np.linspace(0.0, 3.0, 241)
     figure, both = panels(2, 2.0, sharex=True)
@@ -307,7 +307,7 @@ def true_reactions() -> Figure:
 
 def refereed_loop() -> Figure:
     """Draw the referee's findings for the planar linkage: gaps, energies, and distances."""
-    from daesolve.referee import refereed
+    from daesolve.multibody.referee import refereed
 
     found = refereed(DOCS.parent / "benchmarks/referee/redundant.xml", 10.0).verdict
     figure, (gap, drift) = panels(2, 2.0, sharex=True)

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 import daesolve as ds
-from daesolve.drawing import Drawing, evaluate, from_json
+from daesolve.multibody.drawing import Drawing, evaluate, from_json
 from daesolve.reporting import document, with_drawing
 from daesolve.reporting.figures.renderer import paint
 

@@ -281,7 +281,7 @@ def orders() -> Figure:
 
 def painleve() -> Figure:
     """Draw m A of a sliding rod over its angle; below zero there is no answer, or there are two."""
-    from daesolve.complementarity import HorizontalComplementarity, solve
+    from daesolve.contact.complementarity import HorizontalComplementarity, solve
 
     angle = np.linspace(0.02, np.pi / 2, 200)
     figure, (axes,) = panels(1, 3.0)

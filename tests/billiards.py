@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import casadi as ca
 
 import daesolve as ds
-from daesolve.posing.symbols import DifferentiableVector
+from daesolve.core.posing.symbols import DifferentiableVector
 
 
 def sinai_billiard(radius: float) -> ds.MechanicalSystem:

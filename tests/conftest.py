@@ -20,11 +20,11 @@ from typing import Any
 
 import pytest
 
-from daesolve.errors import MissingBackendError
-from daesolve.preparation import lately
+from daesolve.core.preparation import lately
 
 # It must detect the missing heyoka before the stand-in exists.
-from daesolve.solvers.heyoka_code import hy
+from daesolve.core.solvers.heyoka_code import hy
+from daesolve.errors import MissingBackendError
 
 from . import tiers
 

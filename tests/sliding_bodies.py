@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.friction import Pad, Support, VariantPair
+from daesolve.contact.friction import Pad, Support, VariantPair
 
 GRAVITY = 9.81
 FRICTION = 0.3

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.preparation.preparing import Prepared, Request, prepare
+from daesolve.core.preparation.preparing import Prepared, Request, prepare
 
 from .reference.rolling_wheel import DEFAULT_PARAMETERS as WHEEL
 

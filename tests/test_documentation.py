@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import daesolve as ds
-from daesolve import papers
-from daesolve.algebra.linear import solve_definite
-from daesolve.audit import audit_samples
-from daesolve.gallery import write_page
-from daesolve.trajectory import results
+from daesolve.core.expressions.linear import solve_definite
+from daesolve.core.results.trajectory import results
+from daesolve.reporting import papers
+from daesolve.reporting.gallery import write_page
+from daesolve.verification.audit import audit_samples
 
 ROOT = Path(__file__).parent.parent
 ROOMS = {name: room for name in dir(ds) if inspect.ismodule(room := getattr(ds, name))}
@@ -129,8 +129,8 @@ EXAMPLES = [
     "daesolve.analysis.inverse_dynamics",
     "daesolve.analysis.orbits.following",
     "daesolve.analysis.orbits.stability_maps",
-    "daesolve.fmu.exporting",
-    "daesolve.posing.sampled",
+    "daesolve.export.fmu.exporting",
+    "daesolve.core.posing.sampled",
 )
 @pytest.mark.parametrize("module", EXAMPLES)
 def test_the_examples_of_a_module_run_and_print_what_they_say(module):

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.formulations import FORMULATIONS
-from daesolve.solvers import SOLVERS
+from daesolve.core.formulations import FORMULATIONS
+from daesolve.core.solvers import SOLVERS
 
 from .hybrid_systems import (
     GRAVITY,

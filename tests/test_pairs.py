@@ -12,8 +12,8 @@ import functools
 import pytest
 
 import daesolve as ds
-from daesolve.formulations import FORMULATIONS
-from daesolve.solvers import SOLVERS
+from daesolve.core.formulations import FORMULATIONS
+from daesolve.core.solvers import SOLVERS
 
 from .reference.chaplygin_sleigh import sleigh_states
 from .reference.pendulum import pendulum_states

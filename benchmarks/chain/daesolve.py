@@ -13,9 +13,9 @@ from daesolve_problems.mechanisms.pendulum_chain import chain, posed
 
 import daesolve as ds
 from benchmarks.common.attempts import BrokeDownError
-from daesolve.integration.simulation import simulate
-from daesolve.preparation.preparing import prepare
-from daesolve.preparation.request import Request
+from daesolve.core.preparation.preparing import prepare
+from daesolve.core.preparation.request import Request
+from daesolve.core.run.integration.simulation import simulate
 
 from .motion import Bodies, Ready, Setting
 

@@ -134,8 +134,8 @@ def measured(task: str, until: float, cold: bool) -> Measurement:
     from numba.core import event
 
     from daesolve import reporting
-    from daesolve.preparation import lately
-    from daesolve.solvers.scaling import Scaling
+    from daesolve.core.preparation import lately
+    from daesolve.core.solvers.scaling import Scaling
 
     clock, compiled = Clock(), dict[str, float]()
     start = time.process_time()

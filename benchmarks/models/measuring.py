@@ -17,9 +17,9 @@ from daesolve.multibody.model_files import FileMechanism
 from daesolve.multibody.model_files.parsing import parsed
 from daesolve.multibody.model_files.poses import matrix_of
 from daesolve.multibody.model_files.reading import mechanism_of
-from daesolve.referee import refereed
-from daesolve.referee.adapting import switch_off
-from daesolve.referee.engine import Gauge
+from daesolve.multibody.referee import refereed
+from daesolve.multibody.referee.adapting import switch_off
+from daesolve.multibody.referee.engine import Gauge
 
 STATES = 20
 SPEED = 1.0

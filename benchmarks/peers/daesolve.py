@@ -17,7 +17,7 @@ import numpy as np
 
 import daesolve as ds
 from benchmarks.common.attempts import BrokeDownError
-from daesolve.posing.symbols import velocity_name
+from daesolve.core.posing.symbols import velocity_name
 
 from .contestant import Contestant, Motion, Ready
 from .tasks import Mechanism, Task

@@ -19,7 +19,7 @@ from benchmarks.common.conditions import conditions, from_json
 from benchmarks.common.ending import end
 from benchmarks.common.options import add_json, add_read, add_until, add_update, options
 from benchmarks.common.tables import markdown
-from daesolve.referee import hardened, refereed
+from daesolve.multibody.referee import hardened, refereed
 
 MARK = "referee"
 LOOPS = ("connect", "weld", "joint", "redundant")

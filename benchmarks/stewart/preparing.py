@@ -7,8 +7,8 @@ from functools import partial
 
 import daesolve as ds
 from benchmarks.common.timing import processor_seconds
-from daesolve.preparation.lately import prepare_once
-from daesolve.preparation.request import Request
+from daesolve.core.preparation.lately import prepare_once
+from daesolve.core.preparation.request import Request
 
 from .daesolve import mechanism, solved
 from .platform import UNTIL

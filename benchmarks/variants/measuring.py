@@ -11,13 +11,13 @@ from functools import partial
 import numpy as np
 
 from benchmarks.common.timing import processor_seconds
-from daesolve.complementarity.answers import VariantAnswer
-from daesolve.complementarity.branching import branch_and_bound, linear_programme
-from daesolve.complementarity.enumeration import enumerate_variants
-from daesolve.complementarity.homotopy import homotopy
-from daesolve.complementarity.horizontal import HorizontalComplementarity
-from daesolve.complementarity.lemke import lemke
-from daesolve.complementarity.newton import newton
+from daesolve.contact.complementarity.answers import VariantAnswer
+from daesolve.contact.complementarity.branching import branch_and_bound, linear_programme
+from daesolve.contact.complementarity.enumeration import enumerate_variants
+from daesolve.contact.complementarity.homotopy import homotopy
+from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
+from daesolve.contact.complementarity.lemke import lemke
+from daesolve.contact.complementarity.newton import newton
 from tests.reference.prism_trains import is_one_of, reactions_of_all_variants, trains
 
 REPEATS = 3

@@ -20,8 +20,8 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.algebra.identity import vanishes
-from daesolve.algebra.linear import solve_small
+from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.linear import solve_small
 
 DEPENDENT = 1e-7
 """Fields of unit length with a smaller singular value are combinations of others."""

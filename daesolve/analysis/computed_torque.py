@@ -17,14 +17,14 @@ from typing import Any
 import casadi as ca
 
 from daesolve.analysis.prescribed import prescribed
-from daesolve.elimination.saddle import EliminationPlan, Saddle
-from daesolve.equations.dynamics import Dynamics
+from daesolve.core.encoding import is_tuple
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.elimination.saddle import EliminationPlan, Saddle
+from daesolve.core.posing.goals import as_scalar
+from daesolve.core.system.driving import driven, named_symbols
+from daesolve.core.system.system import System
+from daesolve.core.system.written import expression_in
 from daesolve.errors import PosingError, UnsupportedError
-from daesolve.posing.goals import as_scalar
-from daesolve.storage.encoding import is_tuple
-from daesolve.system.driving import driven, named_symbols
-from daesolve.system.system import System
-from daesolve.system.written import expression_in
 
 
 def computed_torque(

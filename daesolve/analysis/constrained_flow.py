@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.linear import solve_definite
-from daesolve.algebra.translation import function_of
-from daesolve.equations.dynamics import Dynamics
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.linear import solve_definite
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.system.system import System
 from daesolve.errors import DegenerateStartError, OutOfRangeError, PosingError, unknown_name
 from daesolve.nonholonomic.constraint_forms import (
     PfaffSystem,
 )
-from daesolve.system.system import System
 
 STATES = 12
 """The number of random states at which numbers are compared."""

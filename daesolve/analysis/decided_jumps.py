@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from daesolve.algebra.evaluation import Evaluator
 from daesolve.analysis.variational import differentiated
+from daesolve.contact.laws.rubbing_functions import stepped
+from daesolve.core.events.guard_book import REMEMBERED
+from daesolve.core.events.guard_table import Place
+from daesolve.core.events.law import Jump, SwitchingLaw
+from daesolve.core.events.transitions import Transitions
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.formulations import OdeProblem
+from daesolve.core.run.integration.record import RunRecord
+from daesolve.core.solvers.grazing import guard_evaluator
 from daesolve.errors import DaesolveError, NoDerivativeError
-from daesolve.formulations import OdeProblem
-from daesolve.integration.record import RunRecord
-from daesolve.modes.guard_book import REMEMBERED
-from daesolve.modes.guard_table import Place
-from daesolve.modes.law import Jump, SwitchingLaw
-from daesolve.modes.rubbing_functions import stepped
-from daesolve.modes.transitions import Transitions
-from daesolve.solvers.grazing import guard_evaluator
 
 FIRST_PART = 0.02
 """The first variation of the state, relative to its size."""

@@ -15,15 +15,20 @@ from typing import Any, Unpack
 import numpy as np
 import scipy
 
-from daesolve.algebra.blocks import evaluate_block
-from daesolve.equations.consistency import check_named
-from daesolve.equations.dynamics import GoalRow
+from daesolve.core.equations.consistency import check_named
+from daesolve.core.equations.dynamics import GoalRow
+from daesolve.core.expressions.blocks import evaluate_block
+from daesolve.core.formulations import Feedback
+from daesolve.core.formulations.laws import formula, shape_of
+from daesolve.core.preparation.preparing import Prepared, prepare
+from daesolve.core.run.integration.run_options import (
+    RunOptions,
+    Source,
+    check_options,
+    requested_of,
+)
+from daesolve.core.run.integration.simulation import simulate_recorded
 from daesolve.errors import UnsupportedError, suggest_names, unknown_name
-from daesolve.formulations import Feedback
-from daesolve.formulations.laws import formula, shape_of
-from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
-from daesolve.integration.simulation import simulate_recorded
-from daesolve.preparation.preparing import Prepared, prepare
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,24 +25,24 @@ import numpy as np
 from daesolve.analysis.manifold import Manifold
 from daesolve.analysis.members import of_members
 from daesolve.analysis.propagation import Propagation, legs_of
-from daesolve.errors import DaesolveError, NoDerivativeError, OutOfRangeError
-from daesolve.integration.record import Boundary, RunRecord
-from daesolve.integration.run_options import (
+from daesolve.core.posing.value_names import ValueKind
+from daesolve.core.preparation.beside import in_lane
+from daesolve.core.preparation.preparing import Prepared, prepare
+from daesolve.core.preparation.request import Request
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.record import Boundary, RunRecord
+from daesolve.core.run.integration.run_options import (
     Initial,
     RunOptions,
     Source,
     check_options,
     requested_of,
 )
-from daesolve.integration.sampling import At
-from daesolve.integration.simulation import simulate_recorded
-from daesolve.posing.value_names import ValueKind
-from daesolve.preparation.beside import in_lane
-from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.preparation.request import Request
-from daesolve.solvers import Solver
-from daesolve.system.system import System
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.sampling import At
+from daesolve.core.run.integration.simulation import simulate_recorded
+from daesolve.core.solvers import Solver
+from daesolve.core.system.system import System
+from daesolve.errors import DaesolveError, NoDerivativeError, OutOfRangeError
 from daesolve.verification.error_growth import (
     POLYNOMIAL,
     Growth,
@@ -67,7 +67,7 @@ SHOWN = 1000
 NO_SAMPLES = "it does not keep samples; leave it out"
 
 if TYPE_CHECKING:
-    from daesolve.solvers.lanes import Batch
+    from daesolve.core.solvers.lanes import Batch
 
 Verdict = Literal["exponential", "regular", "unknown"]
 

@@ -30,13 +30,13 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.algebra.identity import vanishes
 from daesolve.analysis.bracket_equations import BracketEquations, bracket_equations
 from daesolve.analysis.constrained_flow import ConstrainedFlow, constrained_flow
 from daesolve.analysis.logarithmic_gradient import known_rates, place_of, ratio_along_line
 from daesolve.analysis.measure_of_fields import measure_of_field
+from daesolve.core.expressions.identity import vanishes
+from daesolve.core.system.system import MechanicalSystem, System
 from daesolve.errors import UnsupportedError
-from daesolve.system.system import MechanicalSystem, System
 
 ROUNDING = 1e-11
 """The part of a divergence that counts as zero, relative to its terms."""

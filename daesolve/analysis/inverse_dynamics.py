@@ -18,10 +18,17 @@ from typing import Any, Unpack
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import ArrayFunction, Evaluator
-from daesolve.algebra.singular_values import shortest_solution
 from daesolve.analysis.prescribed import Prescribed, check_freedom, prescribed
-from daesolve.equations.consistency import instantaneous
+from daesolve.core.equations.consistency import instantaneous
+from daesolve.core.expressions.evaluation import ArrayFunction, Evaluator
+from daesolve.core.expressions.singular_values import shortest_solution
+from daesolve.core.posing.tables import Kind, Table, table
+from daesolve.core.preparation.examination import starting_point
+from daesolve.core.preparation.request import Request
+from daesolve.core.run.integration.run_options import RunOptions, Source, requested_of
+from daesolve.core.run.integration.sampling import sample_times
+from daesolve.core.run.solving.solving import solve
+from daesolve.core.system.driving import driven
 from daesolve.errors import (
     OutOfRangeError,
     UnreachableMotionError,
@@ -29,13 +36,6 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
-from daesolve.integration.run_options import RunOptions, Source, requested_of
-from daesolve.integration.sampling import sample_times
-from daesolve.posing.tables import Kind, Table, table
-from daesolve.preparation.examination import starting_point
-from daesolve.preparation.request import Request
-from daesolve.solving.solving import solve
-from daesolve.system.driving import driven
 
 UNMADE = 1e-9
 """Drives cannot produce a motion if a larger force remains, relative to the largest force."""

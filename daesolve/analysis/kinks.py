@@ -12,8 +12,8 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.steady_motions import Field, FieldValues
-from daesolve.elimination.impacts import changed_by
-from daesolve.equations.dynamics import Dynamics
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.elimination.impacts import changed_by
 
 AT_BORDER = 1e-12
 """A guard is at zero if the largest state (1 in SI units if all are zero) moves it so much."""

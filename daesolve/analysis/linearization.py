@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.algebra.singular_values import shortest_solution
 from daesolve.analysis.kinks import kinks_at
 from daesolve.analysis.response import response
 from daesolve.analysis.steady_motions import (
@@ -29,10 +28,15 @@ from daesolve.analysis.steady_motions import (
     kernel,
     tangent_space,
 )
-from daesolve.equations.consistency import sample_states
-from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.rank import constraint_rank
-from daesolve.equations.starting import started
+from daesolve.core.equations.consistency import sample_states
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.rank import constraint_rank
+from daesolve.core.equations.starting import started
+from daesolve.core.expressions.singular_values import shortest_solution
+from daesolve.core.posing.symbols import velocity_name
+from daesolve.core.preparation.request import Request, with_inputs
+from daesolve.core.system.consistent_state import check_system
+from daesolve.core.system.system import System
 from daesolve.errors import (
     DegenerateStartError,
     OutOfRangeError,
@@ -42,10 +46,6 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
-from daesolve.posing.symbols import velocity_name
-from daesolve.preparation.request import Request, with_inputs
-from daesolve.system.consistent_state import check_system
-from daesolve.system.system import System
 
 NEARLY_BEST = 0.7
 """The first state is chosen whose independence is at least this share of the best one's."""

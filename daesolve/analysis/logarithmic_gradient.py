@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import scipy
 
-from daesolve.equations.consistency import check_named
+from daesolve.core.equations.consistency import check_named
 from daesolve.errors import UnsupportedError, unknown_name
 
 Rates = Callable[[np.ndarray], np.ndarray]

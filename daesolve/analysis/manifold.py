@@ -7,11 +7,11 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import Evaluator
-from daesolve.algebra.translation import function_of
 from daesolve.analysis.steady_motions import kernel
-from daesolve.equations.dynamics import Dynamics
-from daesolve.preparation.preparing import Prepared
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.preparation.preparing import Prepared
 from daesolve.verification.error_growth import sizes_of_states
 
 

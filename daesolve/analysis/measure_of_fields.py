@@ -15,14 +15,14 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.algebra.identity import vanishes
-from daesolve.algebra.translation import function_of
-from daesolve.equations.consistency import check_named
-from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.starting import refuse_drives
+from daesolve.core.equations.consistency import check_named
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.starting import refuse_drives
+from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.system.consistent_state import check_system, parameter_values
+from daesolve.core.system.system import System
 from daesolve.errors import PosingError
-from daesolve.system.consistent_state import check_system, parameter_values
-from daesolve.system.system import System
 
 POINTS = 4
 """The least number of random states for each candidate."""

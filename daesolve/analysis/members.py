@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from daesolve.core.preparation.request import Request
+from daesolve.core.run.integration.run_options import BoundProblem, RunOptions, Source, requested_of
+from daesolve.core.run.integration.sampling import At
+from daesolve.core.system.consistent_state import check_system
+from daesolve.core.system.system import System
 from daesolve.errors import DaesolveError, OutOfRangeError
-from daesolve.integration.run_options import BoundProblem, RunOptions, Source, requested_of
-from daesolve.integration.sampling import At
-from daesolve.preparation.request import Request
-from daesolve.system.consistent_state import check_system
-from daesolve.system.system import System
 
 if TYPE_CHECKING:
-    from daesolve.solvers.lanes import Batch
+    from daesolve.core.solvers.lanes import Batch
 
 Found = TypeVar("Found")
 Work = Callable[[System, Request, At, "Batch | None"], Found]
@@ -58,7 +58,7 @@ def of_members(
     check_system(system)
     known = system.dynamics.posed_ranges
     # numba is imported only when lanes are used.
-    from daesolve.solvers.lanes import batch_of
+    from daesolve.core.solvers.lanes import batch_of
 
     batch = batch_of(len(members))
     lanes = batch if len(members) > 1 else None

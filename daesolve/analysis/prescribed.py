@@ -8,15 +8,15 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.equations.dynamics import Dynamics
+from daesolve.core.encoding import is_tuple
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.posing.goals import Holonomic, as_scalar
+from daesolve.core.posing.symbols import time
+from daesolve.core.posing.tables import Table
+from daesolve.core.system.driving import named_symbols
+from daesolve.core.system.system import MechanicalSystem, System
+from daesolve.core.system.written import expression_in
 from daesolve.errors import FreedomLeftError, PosingError, UnsupportedError, unknown_name
-from daesolve.posing.goals import Holonomic, as_scalar
-from daesolve.posing.symbols import time
-from daesolve.posing.tables import Table
-from daesolve.storage.encoding import is_tuple
-from daesolve.system.driving import named_symbols
-from daesolve.system.system import MechanicalSystem, System
-from daesolve.system.written import expression_in
 
 PREFIX = "prescribed_"
 """The prefix of the names of goals that prescribe a motion."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import Evaluator
 from daesolve.analysis.decided_jumps import Changes, Decided, DecidedJumps, never_held
 from daesolve.analysis.variational import (
     changing_values,
@@ -22,19 +21,20 @@ from daesolve.analysis.variational import (
     jump_slopes,
     variational_problem,
 )
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.formulations import Feedback
+from daesolve.core.posing.value_names import ValueKind
+from daesolve.core.preparation.choosing import choose_solver
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.request import DEFAULT_RATE
+from daesolve.core.results.trajectory.results import Outcome
+from daesolve.core.run.integration.record import Boundary, Happening, RunRecord
+from daesolve.core.run.integration.run_state import unobserved
+from daesolve.core.solvers import Solver, State, Status
 from daesolve.errors import NoDerivativeError
-from daesolve.formulations import Feedback
-from daesolve.integration.record import Boundary, Happening, RunRecord
-from daesolve.integration.run_state import unobserved
-from daesolve.posing.value_names import ValueKind
-from daesolve.preparation.choosing import choose_solver
-from daesolve.preparation.preparing import Prepared
-from daesolve.preparation.request import DEFAULT_RATE
-from daesolve.solvers import Solver, State, Status
-from daesolve.trajectory.results import Outcome
 
 if TYPE_CHECKING:
-    from daesolve.solvers.lanes import Batch
+    from daesolve.core.solvers.lanes import Batch
 
 TOGETHER = 1e-9
 """Guards with zeros closer than this, relative to the time run so far, pass together."""
@@ -94,7 +94,7 @@ class Propagation:
         self.changing = changing_values(prepared.dynamics)
         self.variational = variational_problem(self.problem, tuple(self.changing))
         if batch is None and slopes.shape[1] > 1:
-            from daesolve.solvers.lanes import small_batch  # The import takes long.
+            from daesolve.core.solvers.lanes import small_batch  # The import takes long.
 
             batch = small_batch(slopes.shape[1])
         self.solver, self.method = self._solver(solver, batch)

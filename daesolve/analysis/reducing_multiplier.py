@@ -23,12 +23,12 @@ from dataclasses import dataclass, field
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.identity import vanishes
-from daesolve.algebra.linear import solve_small
 from daesolve.analysis.constrained_flow import ConstrainedFlow, constrained_flow
 from daesolve.analysis.logarithmic_gradient import known_rates, place_of, ratio_along_line
+from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.linear import solve_small
+from daesolve.core.system.system import System
 from daesolve.errors import DegenerateStartError, OutOfRangeError, unknown_name
-from daesolve.system.system import System
 
 ROUNDING = 1e-9
 """The value that counts as zero, relative to its terms."""

@@ -8,9 +8,9 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import function_of
 from daesolve.analysis.steady_motions import Field, balance_of, manifold
-from daesolve.equations.dynamics import Dynamics
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.translation import function_of
 from daesolve.errors import UnsupportedError
 
 

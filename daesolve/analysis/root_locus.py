@@ -15,10 +15,10 @@ import numpy as np
 import scipy
 
 from daesolve.analysis.linearization import linearize
-from daesolve.equations.consistency import check_named
+from daesolve.core.equations.consistency import check_named
+from daesolve.core.system.consistent_state import check_system
+from daesolve.core.system.system import System
 from daesolve.errors import NotStationaryError, OutOfRangeError, PosingError, unknown_name
-from daesolve.system.consistent_state import check_system
-from daesolve.system.system import System
 
 RESTING = 1e-7
 """Eigenvalues below this share of the largest, for every value, belong to families of states: a

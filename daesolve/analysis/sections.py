@@ -15,8 +15,26 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.blocks import evaluate_block
 from daesolve.analysis.members import of_members
+from daesolve.core.expressions.blocks import evaluate_block
+from daesolve.core.posing.events import EITHER, Direction, Event
+from daesolve.core.posing.goals import as_scalar
+from daesolve.core.preparation.beside import in_lane
+from daesolve.core.preparation.preparing import Prepared, prepare
+from daesolve.core.preparation.request import Request
+from daesolve.core.results.showing import Shown
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.record import Happening, RunRecord
+from daesolve.core.run.integration.run_options import (
+    Initial,
+    RunOptions,
+    Source,
+    check_options,
+    requested_of,
+)
+from daesolve.core.run.integration.sampling import At
+from daesolve.core.run.integration.simulation import simulate_recorded
+from daesolve.core.system.system import System
 from daesolve.errors import (
     DaesolveError,
     OutOfRangeError,
@@ -24,29 +42,11 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
-from daesolve.integration.record import Happening, RunRecord
-from daesolve.integration.run_options import (
-    Initial,
-    RunOptions,
-    Source,
-    check_options,
-    requested_of,
-)
-from daesolve.integration.sampling import At
-from daesolve.integration.simulation import simulate_recorded
-from daesolve.posing.events import EITHER, Direction, Event
-from daesolve.posing.goals import as_scalar
-from daesolve.preparation.beside import in_lane
-from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.preparation.request import Request
-from daesolve.showing import Shown
-from daesolve.system.system import System
-from daesolve.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve.solvers.lanes import Batch
+    from daesolve.core.solvers.lanes import Batch
 
 OWN_NAME = "section"
 """The name of the event added for a guard."""

@@ -14,7 +14,18 @@ import numpy as np
 from daesolve.analysis.kinks import kinks_at
 from daesolve.analysis.propagation import Propagation
 from daesolve.analysis.variational import start_slope
-from daesolve.equations.consistency import check_named, start_value
+from daesolve.core.equations.consistency import check_named, start_value
+from daesolve.core.preparation.examination import starting_point
+from daesolve.core.preparation.preparing import Prepared, prepare
+from daesolve.core.preparation.request import Request, with_inputs
+from daesolve.core.preparation.wrapping import periodic_angles
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.record import RunRecord
+from daesolve.core.run.integration.run_options import RunOptions, check_options, requested
+from daesolve.core.run.integration.sampling import At
+from daesolve.core.run.integration.simulation import simulate_recorded
+from daesolve.core.system.consistent_state import check_system, parameter_values
+from daesolve.core.system.system import System
 from daesolve.errors import (
     NoDerivativeError,
     OutOfRangeError,
@@ -23,17 +34,6 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
-from daesolve.integration.record import RunRecord
-from daesolve.integration.run_options import RunOptions, check_options, requested
-from daesolve.integration.sampling import At
-from daesolve.integration.simulation import simulate_recorded
-from daesolve.preparation.examination import starting_point
-from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.preparation.request import Request, with_inputs
-from daesolve.preparation.wrapping import periodic_angles
-from daesolve.system.consistent_state import check_system, parameter_values
-from daesolve.system.system import System
-from daesolve.trajectory.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,11 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.singular_values import null_space, unit_length
-from daesolve.algebra.translation import function_of
-from daesolve.equations.dynamics import Dynamics
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.singular_values import null_space, unit_length
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.posing.symbols import symbol
 from daesolve.errors import NotStationaryError
-from daesolve.posing.symbols import symbol
 
 RANK_TOLERANCE = 1e-10
 """Singular values of constraints with rows of unit length below this count as zero."""

@@ -16,14 +16,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.built_once import built_once
-from daesolve.algebra.evaluation import Evaluator
-from daesolve.algebra.translation import function_of
-from daesolve.equations.dynamics import Dynamics
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.events.jumps import JumpFunction, without
+from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.formulations import OdeProblem
+from daesolve.core.posing.symbols import symbol
 from daesolve.errors import DaesolveError, InconsistentStateError
-from daesolve.formulations import OdeProblem
-from daesolve.modes.jumps import JumpFunction, without
-from daesolve.posing.symbols import symbol
 
 FIRST_STEP = 0.1
 """The range, relative to a number's size, in which the start is examined to differentiate it."""

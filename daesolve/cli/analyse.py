@@ -32,13 +32,13 @@ from daesolve.cli.options import (
 )
 from daesolve.cli.orbits import ANALYSES, Asked, goes_on
 from daesolve.cli.orbits import answer as orbits_answer
+from daesolve.core.formulations import FORMULATIONS
+from daesolve.core.solvers import SOLVERS
 from daesolve.errors import OutOfRangeError
-from daesolve.formulations import FORMULATIONS
 from daesolve.plugins.analyses import ANALYSES as USUAL_ANALYSES
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.solvers import SOLVERS
-from daesolve.solving.comparison import Comparison, Progress
-from daesolve.solving.pairing import USUAL_FORMULATIONS, USUAL_SOLVERS, USUAL_TOLERANCES
+from daesolve.verification.comparison import Comparison, Progress
+from daesolve.verification.pairing import USUAL_FORMULATIONS, USUAL_SOLVERS, USUAL_TOLERANCES
 
 
 # Long: every line of the signature is an option.

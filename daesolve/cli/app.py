@@ -21,8 +21,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from daesolve.cli.options import COULD_NOT_GO_ON, REQUEST_IS_WRONG, say
+from daesolve.core.interruptions import noted_interruptions
 from daesolve.errors import DaesolveError, StorageError, unknown_name
-from daesolve.interruptions import noted_interruptions
 
 GARBAGE = 50_000
 """The objects that are made before the youngest are searched for garbage."""

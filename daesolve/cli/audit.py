@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from daesolve import reporting
-from daesolve.audit import audit_samples
 from daesolve.cli import options
 from daesolve.cli.continuing import begun
 from daesolve.cli.decisions import FormulationName, SolverName
@@ -29,15 +28,16 @@ from daesolve.cli.options import (
     show,
 )
 from daesolve.cli.run import shown
+from daesolve.core.posing.measured import columns_of
+from daesolve.core.results.trajectory.reading import stored_run
+from daesolve.core.results.trajectory.results import Outcome
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.solving.early_ends import reported_otherwise
+from daesolve.core.run.solving.stored_runs import keep_audit
 from daesolve.errors import OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.resuming import problem_of, reopened
-from daesolve.posing.measured import columns_of
-from daesolve.solving.early_ends import reported_otherwise
-from daesolve.solving.stored_runs import keep_audit
-from daesolve.trajectory.reading import stored_run
-from daesolve.trajectory.results import Outcome
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.verification.audit import audit_samples
 from daesolve.verification.holding import audited
 
 MANIFEST = "manifest.json"

@@ -13,11 +13,11 @@ from daesolve.cli import options
 from daesolve.errors import OutOfRangeError
 
 if TYPE_CHECKING:
+    from daesolve.core.results.storage import Stored
+    from daesolve.core.results.trajectory.results import Continuable
+    from daesolve.core.results.trajectory.trajectory import Trajectory
     from daesolve.plugins.bound_case import BoundCase
     from daesolve.plugins.registry import Problem
-    from daesolve.storage import Stored
-    from daesolve.trajectory.results import Continuable
-    from daesolve.trajectory.trajectory import Trajectory
 
 After = Annotated[
     Path | None,
@@ -101,8 +101,8 @@ def begun(
         return Begun(options.case(problem, name, model, file, changes, initial), None, {})
     if initial:
         raise OutOfRangeError("--after gives the start already: leave out --initial")
+    from daesolve.core.results.trajectory.trajectory import Trajectory
     from daesolve.plugins import registry
-    from daesolve.trajectory.trajectory import Trajectory
 
     chosen, stored = registry.problem(problem), _stored(directory)
     identity: Mapping[str, Any] = stored.manifest["identity"]
@@ -118,7 +118,7 @@ def begun(
 
 
 def _stored(directory: Path) -> Stored:
-    from daesolve.trajectory.reading import stored_run
+    from daesolve.core.results.trajectory.reading import stored_run
 
     stored = stored_run(directory)
     if stored.result is None and stored.locked:
@@ -140,8 +140,8 @@ def _check_problem(name: str, identity: Mapping[str, Any], directory: Path) -> N
 
 def _opened(stored: Stored, problem: Problem) -> Trajectory:
     """Return a finished run that can be evaluated at any time."""
+    from daesolve.core.results.storage import resuming
     from daesolve.plugins.resuming import reopened
-    from daesolve.storage import resuming
 
     if stored.result is None:
         raise OutOfRangeError(

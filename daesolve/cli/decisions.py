@@ -7,12 +7,12 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from daesolve.contact.laws import LAWS, ON_AMBIGUOUS, ON_GAIN, ON_JAM
+from daesolve.contact.decisions.laws import LAWS, ON_AMBIGUOUS, ON_GAIN, ON_JAM
+from daesolve.contact.friction.sliding import VariantPolicy
+from daesolve.core.formulations import FORMULATIONS
+from daesolve.core.preparation.request import RankLoss, Redundant
+from daesolve.core.solvers import SOLVERS
 from daesolve.errors import OutOfRangeError
-from daesolve.formulations import FORMULATIONS
-from daesolve.friction.sliding import VariantPolicy
-from daesolve.preparation.request import RankLoss, Redundant
-from daesolve.solvers import SOLVERS
 
 KNOWN = {
     "redundant": get_args(Redundant),

@@ -59,7 +59,7 @@ def export(
 
     Inputs to which --input gives no expression or table become inputs of the unit.
     """
-    from daesolve.fmu import findings
+    from daesolve.export.fmu import findings
     from daesolve.reporting import dump
 
     if to.suffix != SUFFIX:

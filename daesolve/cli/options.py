@@ -20,7 +20,7 @@ from daesolve.errors import OutOfRangeError
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from daesolve.formulations import Formulation
+    from daesolve.core.formulations import Formulation
     from daesolve.plugins.bound_case import BoundCase
 
 REQUEST_IS_WRONG = 2
@@ -129,8 +129,8 @@ def inputs(words: Sequence[str]) -> dict[str, Any] | None:
     OutOfRangeError, PosingError
         A word has no `=`, or a file holds no table.
     """
-    from daesolve.posing.measured import first_column
-    from daesolve.posing.tables import table
+    from daesolve.core.posing.measured import first_column
+    from daesolve.core.posing.tables import table
 
     found: dict[str, Any] = {}
     for word in words:
@@ -263,8 +263,8 @@ def formulation(name: str | None, words: Sequence[str]) -> Formulation | None:
     UnknownNameError, OutOfRangeError
         The formulation is unknown, a rate is invalid, or the formulation has no rates.
     """
-    from daesolve.formulations import Feedback
-    from daesolve.preparation.naming import formulation_named
+    from daesolve.core.formulations import Feedback
+    from daesolve.core.preparation.naming import formulation_named
 
     if name is None:
         return Feedback(**_rates(words)) if words else None
@@ -333,8 +333,8 @@ def solver(
     UnknownNameError, OutOfRangeError
         The solver is unknown, or does not have this tolerance.
     """
-    from daesolve.preparation.extensions import solver_kind
-    from daesolve.solvers import Dop853
+    from daesolve.core.preparation.extensions import solver_kind
+    from daesolve.core.solvers import Dop853
 
     if fixed_step is not None and (rtol is not None or atol is not None):
         raise OutOfRangeError(

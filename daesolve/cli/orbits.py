@@ -237,8 +237,8 @@ def _period(bound: BoundCase, text: str | None) -> float | ca.SX | None:
     """Read a number, or an expression of parameters."""
     import casadi as ca  # which takes long to import
 
-    from daesolve.system.driving import named_symbols
-    from daesolve.system.written import expression_in
+    from daesolve.core.system.driving import named_symbols
+    from daesolve.core.system.written import expression_in
 
     if text is None:
         return None

@@ -13,14 +13,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from daesolve import reporting
 from daesolve.cli.options import CaseName, ProblemName, SourceFile, console, say
+from daesolve.core.results.storage import make_directory
+from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import OutOfRangeError
-from daesolve.gallery import write_page
 from daesolve.plugins import registry
 from daesolve.reporting import animation
 from daesolve.reporting.excerpt import SECONDS
+from daesolve.reporting.gallery import write_page
 from daesolve.reporting.notebook.pictures import KINDS
-from daesolve.storage import make_directory
-from daesolve.trajectory.trajectory import Trajectory
 
 FILE = "animation.html"
 FIGURES = "figures"

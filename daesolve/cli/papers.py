@@ -9,9 +9,9 @@ import typer
 
 from daesolve import reporting
 from daesolve.cli.options import COULD_NOT_GO_ON, AsJson, say, show
-from daesolve.papers import Item, make
-from daesolve.papers import paper as installed_paper
-from daesolve.papers.installed import names
+from daesolve.reporting.papers import Item, make
+from daesolve.reporting.papers import paper as installed_paper
+from daesolve.reporting.papers.installed import names
 
 
 def paper(
@@ -33,7 +33,7 @@ def paper(
     as_json: AsJson = False,
 ) -> None:
     """Reproduce the figures and tables of a paper, with published and exact values side by side."""
-    from daesolve.papers.page import document, text
+    from daesolve.reporting.papers.page import document, text
 
     found = installed_paper(name)
     if out is not None:

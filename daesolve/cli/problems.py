@@ -13,16 +13,16 @@ from rich.text import Text
 from daesolve.cli import options
 from daesolve.cli.options import AsJson, ProblemName
 from daesolve.cli.orbits import ANALYSES as ORBITS
-from daesolve.equations.dynamics import Dynamics
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.posing.guides import AT_REST
 from daesolve.errors import readable
-from daesolve.gallery.page import summary
 from daesolve.plugins import registry
 from daesolve.plugins.analyses import ANALYSES
 from daesolve.plugins.family import Case, Choice
 from daesolve.plugins.registry import Problem
-from daesolve.posing.guides import AT_REST
+from daesolve.plugins.template import new_project
+from daesolve.reporting.gallery.page import summary
 from daesolve.reporting.layout import Rows, Words
-from daesolve.template import new_project
 
 BY_RULE = (
     "a rule computes the state from the start values; those values, also from --initial, may "

@@ -10,8 +10,8 @@ import typer
 from daesolve import reporting
 from daesolve.cli import options
 from daesolve.cli.options import AsJson, StartValues, show
-from daesolve.drawing import drawing_of
-from daesolve.referee import refereed
+from daesolve.multibody.drawing import drawing_of
+from daesolve.multibody.referee import refereed
 
 UNTIL = 10.0
 

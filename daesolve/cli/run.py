@@ -47,21 +47,21 @@ from daesolve.cli.options import (
     say,
     show,
 )
+from daesolve.core.preparation.choosing import TAKES_NO_ATOL
+from daesolve.core.results.storage import kind_of, resuming
+from daesolve.core.results.trajectory.in_words import continued_run
+from daesolve.core.results.trajectory.reading import stored_run
+from daesolve.core.results.trajectory.results import Outcome
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.sampling import At, every, every_event
+from daesolve.core.run.integration.simulation import Progress
+from daesolve.core.run.solving.early_ends import reported_otherwise
+from daesolve.core.run.solving.progress import showing
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
-from daesolve.integration.sampling import At, every, every_event
-from daesolve.integration.simulation import Progress
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.resuming import problem_of
 from daesolve.plugins.resuming import resume as go_on
-from daesolve.preparation.choosing import TAKES_NO_ATOL
 from daesolve.reporting import Rules
-from daesolve.solving.early_ends import reported_otherwise
-from daesolve.solving.progress import showing
-from daesolve.storage import kind_of, resuming
-from daesolve.trajectory.in_words import continued_run
-from daesolve.trajectory.reading import stored_run
-from daesolve.trajectory.results import Outcome
-from daesolve.trajectory.trajectory import Trajectory
 
 MOVED = 1e-9
 """Relative change of a start value from which a sentence reports it."""

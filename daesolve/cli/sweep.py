@@ -52,6 +52,7 @@ from daesolve.cli.options import (
     VerifySame,
     console,
 )
+from daesolve.core.solvers import Taylor
 from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
 from daesolve.ensembles.dispatch import Progress, SweepState
 from daesolve.ensembles.sweep_files import sweep_manifest
@@ -69,7 +70,6 @@ from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import write_measures
 from daesolve.reporting.document import file_stem
 from daesolve.reporting.layout import Rows
-from daesolve.solvers import Taylor
 
 MOST_REASONS = 3
 """How many different reasons of failures are shown; the results have all."""

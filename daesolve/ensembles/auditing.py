@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from daesolve.core.results.trajectory.findings import Audit
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.solving.early_ends import reported_otherwise
 from daesolve.ensembles.audits import SweepAudit
 from daesolve.ensembles.chunks import Task
 from daesolve.ensembles.members import Table, member_case, values_of
 from daesolve.ensembles.sweep_results import Sweep
 from daesolve.errors import DaesolveError, OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.solving.early_ends import reported_otherwise
-from daesolve.trajectory.findings import Audit
-from daesolve.trajectory.trajectory import Trajectory
 
 
 def audited_members(

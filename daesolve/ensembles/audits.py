@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from daesolve.audit import merged
-from daesolve.trajectory.findings import Audit
+from daesolve.core.results.trajectory.findings import Audit
+from daesolve.verification.audit import merged
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Batches: runs of one structure, integrated together in the SIMD lanes of a processor.
 
-`daesolve.solvers.lanes` explains how.
+`daesolve.core.solvers.lanes` explains how.
 """
 
 from __future__ import annotations
@@ -9,16 +9,21 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack
 
+from daesolve.core.preparation.beside import in_lane
+from daesolve.core.preparation.lately import prepare_once
+from daesolve.core.preparation.naming import made_by_name, solver_of
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.run_options import (
+    RunOptions,
+    check_options,
+    requested_by,
+    with_values,
+)
+from daesolve.core.run.solving.solving import SolveOptions, integrated, repeating
+from daesolve.core.solvers import Solver, Taylor
+from daesolve.core.solvers.lanes import LANES, Batch, BatchedTaylor
 from daesolve.errors import DaesolveError, OutOfRangeError, UnsupportedError
-from daesolve.integration.run_options import RunOptions, check_options, requested_by, with_values
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.preparation.beside import in_lane
-from daesolve.preparation.lately import prepare_once
-from daesolve.preparation.naming import made_by_name, solver_of
-from daesolve.solvers import Solver, Taylor
-from daesolve.solvers.lanes import LANES, Batch, BatchedTaylor
-from daesolve.solving.solving import SolveOptions, integrated, repeating
-from daesolve.trajectory.trajectory import Trajectory
 
 MOST_LANES = 64
 """More lanes than fill the widest registers several times over would only wait for each other."""

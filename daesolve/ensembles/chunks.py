@@ -14,6 +14,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from daesolve.core.results.trajectory.results import Outcome, Verification
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.sampling import At
+from daesolve.core.run.solving.descriptions import versions
+from daesolve.core.run.solving.early_ends import reported_otherwise
 from daesolve.ensembles.batches import run_batch, run_in_lanes
 from daesolve.ensembles.members import member_case
 from daesolve.ensembles.posed_here import unpacked
@@ -24,15 +29,10 @@ from daesolve.errors import (
     PluginError,
     in_words,
 )
-from daesolve.integration.sampling import At
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.foreign import called
 from daesolve.plugins.registry import Problem, digest_of
-from daesolve.solving.descriptions import versions
-from daesolve.solving.early_ends import reported_otherwise
-from daesolve.trajectory.results import Outcome, Verification
-from daesolve.trajectory.trajectory import Trajectory
 
 Chunk = Sequence[tuple[int, Mapping[str, Any]]]
 """The numbers of some members, and their values by name."""

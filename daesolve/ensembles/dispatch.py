@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from daesolve.core.interruptions import interruptible
 from daesolve.ensembles.chunks import Chunk, ChunkResults, Result, failure
 from daesolve.ensembles.members import Table, count_of, values_of
 from daesolve.ensembles.sweep_files import Store
 from daesolve.ensembles.sweep_results import Sweep, has_failed, outcomes
 from daesolve.ensembles.workers import Lost, Workers
-from daesolve.interruptions import interruptible
 
 CHUNK_SECONDS = 0.5
 BATCH_SECONDS = 5.0

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 
-from daesolve.equations.consistency import start_value
+from daesolve.core.encoding import is_list, native
+from daesolve.core.equations.consistency import start_value
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.storage.encoding import is_list, native
 
 MOST_MEMBERS = 10_000_000
 """More would not fit into memory."""

@@ -17,10 +17,10 @@ from typing import Any
 
 import casadi as ca
 
+from daesolve.core.posing.symbols import symbol, time
 from daesolve.errors import DaesolveError, MissingPackageError, PosingError, in_words
 from daesolve.plugins.family import Family
 from daesolve.plugins.registry import Problem
-from daesolve.posing.symbols import symbol, time
 
 
 def packed(problem: Family) -> bytes:

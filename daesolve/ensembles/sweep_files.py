@@ -17,6 +17,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from daesolve.core.encoding import from_json, is_mapping, read_parquet, to_json, to_parquet
+from daesolve.core.results.storage import locking
+from daesolve.core.results.storage.files import (
+    FORMAT,
+    in_one_line,
+    make_directory,
+    read_manifest,
+    resuming,
+    store,
+)
 from daesolve.ensembles.chunks import FIXED, Result, over_column
 from daesolve.ensembles.members import Table, count_of
 from daesolve.errors import (
@@ -24,16 +34,6 @@ from daesolve.errors import (
     OutputExistsError,
     TornPartError,
     UnknownNameError,
-)
-from daesolve.storage import locking
-from daesolve.storage.encoding import from_json, is_mapping, read_parquet, to_json, to_parquet
-from daesolve.storage.files import (
-    FORMAT,
-    in_one_line,
-    make_directory,
-    read_manifest,
-    resuming,
-    store,
 )
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daesolve.core.results.showing import Shown
+from daesolve.core.results.storage import located
+from daesolve.core.results.trajectory.results import Outcome
 from daesolve.ensembles.audits import SweepAudit
 from daesolve.ensembles.chunks import DIFFERENCE, MEASURE, PEAK, over_column
 from daesolve.ensembles.sweep_files import arrow, parts, read_part, sweep_manifest
 from daesolve.errors import MissingPackageError, OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.showing import Shown
-from daesolve.storage import located
-from daesolve.trajectory.results import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from daesolve.storage.schema import Count, Finite, Flag, Number, Record, Word, fault
+from daesolve.core.results.storage.schema import Count, Finite, Flag, Number, Record, Word, fault
 
 
 class Swept(Record):

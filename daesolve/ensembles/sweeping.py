@@ -11,6 +11,26 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from daesolve.core.encoding import is_array, is_list, is_mapping, is_tuple, native
+from daesolve.core.formulations import FORMULATIONS, Formulation
+from daesolve.core.formulations.formulation import settings_of
+from daesolve.core.preparation.choosing import check_pair, choose_formulation
+from daesolve.core.preparation.extensions import (
+    FORMULATION_GROUP,
+    SOLVER_GROUP,
+    formulation_kind,
+    installed_as,
+    solver_kind,
+)
+from daesolve.core.preparation.naming import made_by_name
+from daesolve.core.preparation.request import Request, check_request
+from daesolve.core.results.storage import located, resuming
+from daesolve.core.run.integration.run_options import RunOptions, check_options, with_values
+from daesolve.core.run.integration.sampling import At, Every, EveryEvent, sample_times
+from daesolve.core.run.solving.solving import repeating
+from daesolve.core.solvers import SOLVERS, Solver, Taylor
+from daesolve.core.solvers.lanes import LANES
+from daesolve.core.system.driving import portable
 from daesolve.ensembles.auditing import audited_members
 from daesolve.ensembles.batches import batch_solver
 from daesolve.ensembles.chunks import Task, computing_versions
@@ -38,31 +58,11 @@ from daesolve.errors import (
     Tell,
     UnsupportedError,
 )
-from daesolve.formulations import FORMULATIONS, Formulation
-from daesolve.formulations.formulation import settings_of
-from daesolve.integration.run_options import RunOptions, check_options, with_values
-from daesolve.integration.sampling import At, Every, EveryEvent, sample_times
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Family
 from daesolve.plugins.registry import digest_of
 from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
-from daesolve.preparation.choosing import check_pair, choose_formulation
-from daesolve.preparation.extensions import (
-    FORMULATION_GROUP,
-    SOLVER_GROUP,
-    formulation_kind,
-    installed_as,
-    solver_kind,
-)
-from daesolve.preparation.naming import made_by_name
-from daesolve.preparation.request import Request, check_request
-from daesolve.solvers import SOLVERS, Solver, Taylor
-from daesolve.solvers.lanes import LANES
-from daesolve.solving.solving import repeating
-from daesolve.storage import located, resuming
-from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple, native
-from daesolve.system.driving import portable
 
 KINDS: dict[str, Any] = {
     kind.__name__: kind for kind in (*SOLVERS.values(), *FORMULATIONS.values(), Every, EveryEvent)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
+from daesolve.core.encoding import is_mapping
 from daesolve.ensembles.chunks import (
     Chunk,
     ChunkResults,
@@ -29,7 +30,6 @@ from daesolve.ensembles.chunks import (
 )
 from daesolve.errors import DaesolveError, MissingPackageError, OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.storage.encoding import is_mapping
 
 PATIENCE = 5.0
 """Seconds in which a process that has closed its end of the pipe should be gone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import indent, wrap
 
+from daesolve.core.posing.inputs import Lookup
 from daesolve.export.c_functions import STEP, c_function
 from daesolve.export.c_language import C
 from daesolve.export.named import Entries, Entry, NamedFunction
@@ -12,7 +13,6 @@ from daesolve.export.plant import Plant
 from daesolve.export.tables import reach_of
 from daesolve.export.words import distinct, plain
 from daesolve.export.writing import MARK, filled
-from daesolve.posing.inputs import Lookup
 
 WIDTH = 96
 GROUPS = {

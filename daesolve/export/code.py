@@ -13,8 +13,8 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.algebra.program import program
-from daesolve.algebra.translation import missing_operations
+from daesolve.core.expressions.program import program
+from daesolve.core.expressions.translation import missing_operations
 from daesolve.errors import UnsupportedError
 
 SUM, PRODUCT, SIGN, ATOM = range(4)

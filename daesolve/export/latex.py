@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import casadi as ca
 
-from daesolve.algebra.translation import OPERATION_NAMES
+from daesolve.core.expressions.translation import OPERATION_NAMES
 from daesolve.export.forms import (
     LARGEST_DENOMINATOR,
     LEAST_NAMED,

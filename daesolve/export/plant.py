@@ -9,16 +9,16 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import function_of
-from daesolve.elimination.impacts import changed_by, settle_function
-from daesolve.equations.dynamics import ResetRow
-from daesolve.equations.fitting import fitting_values
+from daesolve.core.equations.dynamics import ResetRow
+from daesolve.core.equations.elimination.impacts import changed_by, settle_function
+from daesolve.core.equations.fitting import fitting_values
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.posing.events import Direction, Event, Record
+from daesolve.core.posing.inputs import Lookup
 from daesolve.errors import InconsistentStateError, OutOfRangeError
 from daesolve.export.named import Entries, Entry, NamedFunction, Shape
 from daesolve.export.quantities import QUANTITIES, Equations
 from daesolve.export.words import distinct
-from daesolve.posing.events import Direction, Event, Record
-from daesolve.posing.inputs import Lookup
 
 SIGNS = {Direction.FALLING: "falling", Direction.EITHER: "either", Direction.RISING: "rising"}
 

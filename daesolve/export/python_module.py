@@ -7,7 +7,7 @@ from textwrap import indent, wrap
 
 import casadi as ca
 
-from daesolve.algebra.program import program
+from daesolve.core.expressions.program import program
 from daesolve.export.c_functions import row_by_row
 from daesolve.export.code import body_of
 from daesolve.export.named import Entries, NamedFunction

@@ -10,13 +10,16 @@ from typing import Literal, get_args
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import function_of
-from daesolve.elimination.plan import choose_plan
-from daesolve.elimination.saddle import EliminationPlan, Saddle
-from daesolve.equations.consistency import sample_states
-from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.rank import constraint_rank
-from daesolve.equations.scaled_rows import are_independent
+from daesolve.core.equations.consistency import sample_states
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.elimination.plan import choose_plan
+from daesolve.core.equations.elimination.saddle import EliminationPlan, Saddle
+from daesolve.core.equations.rank import constraint_rank
+from daesolve.core.equations.scaled_rows import are_independent
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.formulations.feedback import target
+from daesolve.core.formulations.laws import Law, check_laws, formula, rates_of, shape_of
+from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import (
     OutOfRangeError,
     RedundantConstraintsError,
@@ -25,9 +28,6 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.export.named import Entries, Entry, NamedFunction, Shape
-from daesolve.formulations.feedback import target
-from daesolve.formulations.laws import Law, check_laws, formula, rates_of, shape_of
-from daesolve.posing.value_names import ValueKind
 
 Quantity = Literal[
     "accelerations",

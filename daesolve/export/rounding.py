@@ -12,7 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import ELEMENTARY, NUMPY_TABLE, translate
+from daesolve.core.expressions.translation import ELEMENTARY, NUMPY_TABLE, translate
 
 EXACT = frozenset({ca.OP_SQRT, ca.OP_SIGN})
 """Elementary functions that IEEE 754 rounds correctly."""

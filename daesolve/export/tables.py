@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from daesolve.posing.axes import Axis
-from daesolve.posing.tables import ROUNDING
+from daesolve.core.posing.axes import Axis
+from daesolve.core.posing.tables import ROUNDING
 
 
 def reach_of(axis: Axis) -> float:

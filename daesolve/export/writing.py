@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from daesolve.core.results.storage.files import located, make_directory, store
 from daesolve.errors import OutOfRangeError, OutputExistsError
-from daesolve.storage.files import located, make_directory, store
 
 MARK = "written by daesolve"
 """Words in the first lines of every exported file."""

@@ -23,6 +23,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.core.posing.goals import Expression, Invariant, as_scalar, is_word
+from daesolve.core.posing.symbols import ANGLE, DifferentiableVector, SymbolVector, time
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody.places import (
     Frame,
@@ -37,8 +39,6 @@ from daesolve.multibody.places import (
     rotation,
     vanishes,
 )
-from daesolve.posing.goals import Expression, Invariant, as_scalar, is_word
-from daesolve.posing.symbols import ANGLE, DifferentiableVector, SymbolVector, time
 
 
 def positive(value: Expression, what: str, unit: str) -> ca.SX:

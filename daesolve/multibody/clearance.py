@@ -12,6 +12,10 @@ from math import pi
 
 import casadi as ca
 
+from daesolve.core.posing.events import FALLING, Event, Reset
+from daesolve.core.posing.goals import Expression
+from daesolve.core.posing.symbols import Interval, Parameters
+from daesolve.core.system.system import Output
 from daesolve.errors import PosingError, UnsupportedError
 from daesolve.multibody.bodies import rate_of
 from daesolve.multibody.compliance import ComplianceLaw
@@ -22,10 +26,6 @@ from daesolve.multibody.places import PlanarFrame
 from daesolve.multibody.plane_contact import PlaneContact
 from daesolve.multibody.supports import Rubs, Support
 from daesolve.multibody.touching import PinInHole, material
-from daesolve.posing.events import FALLING, Event, Reset
-from daesolve.posing.goals import Expression
-from daesolve.posing.symbols import Interval, Parameters
-from daesolve.system.system import Output
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from typing import Protocol, runtime_checkable
 
 import casadi as ca
 
+from daesolve.core.posing.events import FALLING, RISING, Event, Reset
+from daesolve.core.posing.goals import Expression
+from daesolve.core.posing.symbols import Interval, Parameters
 from daesolve.errors import OutOfRangeError, is_number
 from daesolve.multibody.loads import check_size
-from daesolve.posing.events import FALLING, RISING, Event, Reset
-from daesolve.posing.goals import Expression
-from daesolve.posing.symbols import Interval, Parameters
 
 SWITCHED, LIMITED = Interval(0.0, 1.0), Interval(-1.0, 1.0)
 

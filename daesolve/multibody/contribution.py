@@ -9,11 +9,11 @@ from typing import Any, Protocol, TypeVar
 
 import casadi as ca
 
+from daesolve.core.posing.events import Event
+from daesolve.core.posing.goals import AnyGoal, Expression, Invariant, as_scalar
+from daesolve.core.posing.symbols import DiscreteValues, SymbolVector
+from daesolve.core.system.system import Output
 from daesolve.errors import PosingError
-from daesolve.posing.events import Event
-from daesolve.posing.goals import AnyGoal, Expression, Invariant, as_scalar
-from daesolve.posing.symbols import DiscreteValues, SymbolVector
-from daesolve.system.system import Output
 
 _Vector = TypeVar("_Vector", bound=SymbolVector)
 _NO_REACTIONS = SymbolVector((), (), "reaction")

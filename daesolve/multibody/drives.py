@@ -8,6 +8,8 @@ from functools import cached_property
 
 import casadi as ca
 
+from daesolve.core.posing.goals import Expression, Goal, Holonomic, Nonholonomic, as_scalar, is_word
+from daesolve.core.posing.symbols import SymbolVector
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody.bodies import at_start
 from daesolve.multibody.contribution import AppliedForce, Contribution
@@ -15,8 +17,6 @@ from daesolve.multibody.joint_rows import ahead, wrapped
 from daesolve.multibody.joints import Prismatic, Revolute, Slot
 from daesolve.multibody.loads import Turning, check_joint, check_name, check_size
 from daesolve.multibody.places import Frame
-from daesolve.posing.goals import Expression, Goal, Holonomic, Nonholonomic, as_scalar, is_word
-from daesolve.posing.symbols import SymbolVector
 
 
 @dataclass(frozen=True, eq=False)

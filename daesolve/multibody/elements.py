@@ -8,6 +8,10 @@ from functools import cached_property
 
 import casadi as ca
 
+from daesolve.core.posing.events import FALLING, Event, Stop
+from daesolve.core.posing.goals import Expression, as_scalar
+from daesolve.core.posing.symbols import SymbolVector
+from daesolve.core.system.system import Output
 from daesolve.errors import PosingError
 from daesolve.multibody.compliance import KelvinVoigt
 from daesolve.multibody.contribution import AppliedForce, Contribution
@@ -22,10 +26,6 @@ from daesolve.multibody.loads import (
 )
 from daesolve.multibody.places import Frame, Place, PlanarFrame, array, column
 from daesolve.multibody.touching import over_plane
-from daesolve.posing.events import FALLING, Event, Stop
-from daesolve.posing.goals import Expression, as_scalar
-from daesolve.posing.symbols import SymbolVector
-from daesolve.system.system import Output
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
+from daesolve.core.posing.goals import Expression
 from daesolve.errors import PosingError
 from daesolve.multibody.bodies import AnyBody, PlanarBody
 from daesolve.multibody.places import Frame, Place, PlanarFrame, Vector, column
 from daesolve.multibody.plane_contact import PlaneContact
-from daesolve.posing.goals import Expression
 
 
 def feet(

@@ -20,11 +20,11 @@ from typing import Protocol, runtime_checkable
 
 import casadi as ca
 
+from daesolve.core.posing.events import FALLING, RISING, Event, Reset
+from daesolve.core.posing.goals import Expression, Goal, Sticking, as_scalar, is_word
+from daesolve.core.posing.symbols import Interval, Parameters, time
 from daesolve.errors import OutOfRangeError, PosingError, is_number
 from daesolve.multibody.loads import check_size
-from daesolve.posing.events import FALLING, RISING, Event, Reset
-from daesolve.posing.goals import Expression, Goal, Sticking, as_scalar, is_word
-from daesolve.posing.symbols import Interval, Parameters, time
 
 SET_OUT = 10.0
 """The slip with two components at which its direction is first recorded, over `Coulomb.still`."""

@@ -21,14 +21,14 @@ from functools import cached_property
 
 import casadi as ca
 
+from daesolve.core.posing.events import FALLING, Event, Reset
+from daesolve.core.posing.goals import Expression
+from daesolve.core.posing.symbols import Interval, Parameters
 from daesolve.errors import PosingError, UnsupportedError
 from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.friction_laws import Friction, FrictionLaw
 from daesolve.multibody.joints import Prismatic, Revolute, Slot
 from daesolve.multibody.loads import check_name, check_size
-from daesolve.posing.events import FALLING, Event, Reset
-from daesolve.posing.goals import Expression
-from daesolve.posing.symbols import Interval, Parameters
 
 SIDES = Interval(-1.0, 1.0)
 

@@ -33,6 +33,7 @@ from typing import ClassVar
 
 import casadi as ca
 
+from daesolve.core.posing.goals import Expression, Holonomic, as_scalar, is_word
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.joint_rows import (
@@ -57,7 +58,6 @@ from daesolve.multibody.places import (
     PlanarPoint,
     Point,
 )
-from daesolve.posing.goals import Expression, Holonomic, as_scalar, is_word
 
 
 @dataclass(frozen=True, eq=False)

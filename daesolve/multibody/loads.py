@@ -13,6 +13,9 @@ from functools import cached_property
 
 import casadi as ca
 
+from daesolve.core.posing.events import FALLING, Event, Stop
+from daesolve.core.posing.goals import Expression, as_scalar, is_word
+from daesolve.core.system.system import Output
 from daesolve.errors import OutOfRangeError, PosingError, is_number
 from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.joints import Cylindrical, Joint, Revolute
@@ -26,9 +29,6 @@ from daesolve.multibody.places import (
     Vector,
     column,
 )
-from daesolve.posing.events import FALLING, Event, Stop
-from daesolve.posing.goals import Expression, as_scalar, is_word
-from daesolve.system.system import Output
 
 LEAST = 1e-150
 """m; its square is a number still, so that a line between two points that meet is zero."""

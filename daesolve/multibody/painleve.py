@@ -22,18 +22,18 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.determinants import determinant
-from daesolve.algebra.linear import is_zero, solve_definite
-from daesolve.algebra.singular_values import shortest_solution, singular_values
-from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.fitting import fitting_values
-from daesolve.equations.starting import refuse_drives
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.fitting import fitting_values
+from daesolve.core.equations.starting import refuse_drives
+from daesolve.core.expressions.determinants import determinant
+from daesolve.core.expressions.linear import is_zero, solve_definite
+from daesolve.core.expressions.singular_values import shortest_solution, singular_values
+from daesolve.core.posing.events import FALLING, Event, Stop
+from daesolve.core.posing.guides import JAM
+from daesolve.core.system.consistent_state import consistent_state, parameter_values
+from daesolve.core.system.system import MechanicalSystem, unswitched
+from daesolve.core.system.unilateral import JAMMED
 from daesolve.errors import FrictionlessIllPosed, UnsupportedError
-from daesolve.posing.events import FALLING, Event, Stop
-from daesolve.posing.guides import JAM
-from daesolve.system.consistent_state import consistent_state, parameter_values
-from daesolve.system.system import MechanicalSystem, unswitched
-from daesolve.system.unilateral import JAMMED
 
 LARGEST = 40
 """Constraints beyond which the ratio is too long an expression to be watched along a run."""

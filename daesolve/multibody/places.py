@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import casadi as ca
 import numpy as np
 
+from daesolve.core.posing.goals import Expression, as_scalar
+from daesolve.core.posing.symbols import time
 from daesolve.errors import OutOfRangeError, PosingError
-from daesolve.posing.goals import Expression, as_scalar
-from daesolve.posing.symbols import time
 
 
 def rotation(quaternion: ca.SX) -> ca.SX:

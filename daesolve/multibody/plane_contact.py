@@ -7,6 +7,10 @@ from functools import cached_property
 
 import casadi as ca
 
+from daesolve.core.posing.events import FALLING, Event, Reset, Stop
+from daesolve.core.posing.goals import Expression, Holonomic, Nonholonomic, is_word
+from daesolve.core.posing.symbols import Interval, Parameters
+from daesolve.core.system.unilateral import Contact
 from daesolve.errors import PosingError
 from daesolve.multibody.compliance import ComplianceLaw
 from daesolve.multibody.contribution import Contribution
@@ -20,10 +24,6 @@ from daesolve.multibody.places import (
 from daesolve.multibody.supports import NO_VALUES, Rubs, Supporting
 from daesolve.multibody.surfaces import Ends, Surface
 from daesolve.multibody.touching import CircleOnLine, PointOnPlane, SurfaceOnPlane, Touch
-from daesolve.posing.events import FALLING, Event, Reset, Stop
-from daesolve.posing.goals import Expression, Holonomic, Nonholonomic, is_word
-from daesolve.posing.symbols import Interval, Parameters
-from daesolve.system.unilateral import Contact
 
 LEVEL = Frame(GROUND, ca.SX(3, 1), ca.SX(3, 1), ca.SX.eye(3), ca.SX(3, 1))
 """The plane z = 0."""

@@ -7,16 +7,16 @@ from functools import cached_property
 
 import casadi as ca
 
+from daesolve.core.posing.events import FALLING, Event, Reset
+from daesolve.core.posing.goals import Expression, as_scalar
+from daesolve.core.posing.symbols import Interval, Parameters, time
+from daesolve.core.system.unilateral import Contact
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody.bodies import at_start
 from daesolve.multibody.compliance import ComplianceLaw
 from daesolve.multibody.places import Frame, Place, PlanarFrame, PlanarPoint
 from daesolve.multibody.supports import NO_VALUES, Rubs, Supporting
 from daesolve.multibody.touching import RoundOnRound, tangents_of
-from daesolve.posing.events import FALLING, Event, Reset
-from daesolve.posing.goals import Expression, as_scalar
-from daesolve.posing.symbols import Interval, Parameters, time
-from daesolve.system.unilateral import Contact
 
 WHICH_SIDE = Interval(-1.0, 1.0)
 FAR, FARTHEST = 0.25, 0.75

@@ -8,6 +8,7 @@ from math import pi
 
 import casadi as ca
 
+from daesolve.core.posing.goals import Expression, as_scalar
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody.bodies import at_start
 from daesolve.multibody.joint_rows import (
@@ -20,7 +21,6 @@ from daesolve.multibody.joint_rows import (
     separation,
 )
 from daesolve.multibody.joints import Cylindrical, Turning
-from daesolve.posing.goals import Expression, as_scalar
 
 
 @dataclass(frozen=True, eq=False)

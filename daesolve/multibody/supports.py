@@ -8,17 +8,17 @@ from functools import cached_property
 
 import casadi as ca
 
+from daesolve.core.posing.contacts import friction_work
+from daesolve.core.posing.events import FALLING, Event, Stop
+from daesolve.core.posing.goals import Expression, Holonomic, as_scalar, is_word
+from daesolve.core.posing.symbols import Parameters
+from daesolve.core.system.unilateral import Contact
 from daesolve.errors import PosingError
 from daesolve.multibody.bodies import rate_of
 from daesolve.multibody.compliance import ComplianceLaw, Push
 from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.friction_laws import FrictionLaw, RegularisedCoulomb
 from daesolve.multibody.touching import Touch
-from daesolve.posing.contacts import friction_work
-from daesolve.posing.events import FALLING, Event, Stop
-from daesolve.posing.goals import Expression, Holonomic, as_scalar, is_word
-from daesolve.posing.symbols import Parameters
-from daesolve.system.unilateral import Contact
 
 NO_VALUES = Parameters({}, {}, {}, "discrete value")
 Rubs = FrictionLaw | Expression | None

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from daesolve.core.posing.goals import Expression, as_scalar
+from daesolve.core.posing.symbols import symbol
 from daesolve.errors import OutOfRangeError
-from daesolve.posing.goals import Expression, as_scalar
-from daesolve.posing.symbols import symbol
 
 BLUNT = 1e-9
 """How near to zero a sine is blunted: a rim that stands upright, off the plane, has a slope still.

@@ -8,15 +8,15 @@ from functools import cached_property
 
 import casadi as ca
 
+from daesolve.core.posing.goals import Expression, Nonholonomic, as_scalar
+from daesolve.core.posing.symbols import SymbolVector
+from daesolve.core.system.system import Output
 from daesolve.errors import PosingError
 from daesolve.multibody.contribution import AppliedForce, Contribution, GearedInertia
 from daesolve.multibody.joint_rows import AnyFrame, axis_of
 from daesolve.multibody.loads import check_name, check_size
 from daesolve.multibody.places import Frame, Ground, PlanarFrame
 from daesolve.multibody.touching import material
-from daesolve.posing.goals import Expression, Nonholonomic, as_scalar
-from daesolve.posing.symbols import SymbolVector
-from daesolve.system.system import Output
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,13 +16,16 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.linear import solve_small
-from daesolve.algebra.singular_values import rank
-from daesolve.algebra.translation import function_of
-from daesolve.equations.consistency import check_named, listed, misses, start_value
-from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.projection import Level, Projection, terms_of
-from daesolve.equations.starting import refuse_drives
+from daesolve.core.equations.consistency import check_named, listed, misses, start_value
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.projection import Level, Projection, terms_of
+from daesolve.core.equations.starting import refuse_drives
+from daesolve.core.expressions.linear import solve_small
+from daesolve.core.expressions.singular_values import rank
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.posing.goals import Goal, Holonomic, Nonholonomic
+from daesolve.core.system.consistent_state import parameter_values
+from daesolve.core.system.system import MechanicalSystem, System
 from daesolve.errors import (
     ContradictoryGoalsError,
     InconsistentStateError,
@@ -38,9 +41,6 @@ from daesolve.nonholonomic.constraint_forms import (
     velocity_level,
     with_references,
 )
-from daesolve.posing.goals import Goal, Holonomic, Nonholonomic
-from daesolve.system.consistent_state import parameter_values
-from daesolve.system.system import MechanicalSystem, System
 
 SEED = 20
 """The seed of the random positions from which consistent ones are searched."""

@@ -16,7 +16,8 @@ from random import Random
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import function_of
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import UnsupportedError
 from daesolve.nonholonomic.identities import (
     PRIME,
@@ -28,7 +29,6 @@ from daesolve.nonholonomic.identities import (
     square_root,
 )
 from daesolve.nonholonomic.solved_rates import Substitution
-from daesolve.posing.value_names import ValueKind
 
 POINTS = 2
 """The number of random places; each misses a false identity with a probability of about 1e-15."""

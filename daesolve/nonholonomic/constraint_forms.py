@@ -10,14 +10,21 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.algebra.identity import vanishes
-from daesolve.algebra.linear import solve_small
-from daesolve.algebra.singular_values import singular_directions, singular_values, unit_length
-from daesolve.algebra.translation import function_of
-from daesolve.equations.consistency import check_named, complete_start, sample_states
-from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.projection import metrics
-from daesolve.equations.starting import refuse_drives
+from daesolve.core.equations.consistency import check_named, complete_start, sample_states
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.projection import metrics
+from daesolve.core.equations.starting import refuse_drives
+from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.linear import solve_small
+from daesolve.core.expressions.singular_values import (
+    singular_directions,
+    singular_values,
+    unit_length,
+)
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.posing.value_names import ValueKind
+from daesolve.core.system.consistent_state import check_system, parameter_values
+from daesolve.core.system.system import MechanicalSystem, System, unswitched
 from daesolve.errors import (
     DegenerateStartError,
     InconsistentStateError,
@@ -25,9 +32,6 @@ from daesolve.errors import (
     PosingError,
     is_number,
 )
-from daesolve.posing.value_names import ValueKind
-from daesolve.system.consistent_state import check_system, parameter_values
-from daesolve.system.system import MechanicalSystem, System, unswitched
 
 TAKES_PART = 1e-6
 """A goal takes part in a dependence of unit length if its entry exceeds this."""

@@ -25,7 +25,8 @@ from typing import Literal
 
 import numpy as np
 
-from daesolve.equations.consistency import start_value
+from daesolve.core.equations.consistency import start_value
+from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import NoSlowManifoldError, OutOfRangeError, PosingError
 from daesolve.nonholonomic.fitted_orders import fitted_order, stationary_shares
 from daesolve.nonholonomic.slow_slips import (
@@ -36,7 +37,6 @@ from daesolve.nonholonomic.slow_slips import (
     check_slips,
     with_creep,
 )
-from daesolve.system.system import MechanicalSystem
 
 Family = Callable[[float], tuple[Values, Values]]
 Kind = Literal["rolling", "dirac", "mixed", "none"]

@@ -23,15 +23,15 @@ from functools import cached_property
 
 import casadi as ca
 
-from daesolve.algebra.linear import is_zero, solve_definite, solve_small
-from daesolve.equations.dynamics import Dynamics
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.linear import is_zero, solve_definite, solve_small
+from daesolve.core.posing.events import RISING, Event, Stop
+from daesolve.core.posing.goals import Goal
+from daesolve.core.posing.inputs import Drive
+from daesolve.core.posing.rewriting import Rewriting, substitution
+from daesolve.core.posing.symbols import SymbolVector, velocity_name
+from daesolve.core.system.system import ControlSystem, MechanicalSystem, Output, unswitched
 from daesolve.errors import PosingError
-from daesolve.posing.events import RISING, Event, Stop
-from daesolve.posing.goals import Goal
-from daesolve.posing.inputs import Drive
-from daesolve.posing.rewriting import Rewriting, substitution
-from daesolve.posing.symbols import SymbolVector, velocity_name
-from daesolve.system.system import ControlSystem, MechanicalSystem, Output, unswitched
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,13 +26,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.singular_values import singular_values
-from daesolve.equations.consistency import check_named
+from daesolve.core.equations.consistency import check_named
+from daesolve.core.expressions.singular_values import singular_values
+from daesolve.core.system.system import System
 from daesolve.nonholonomic.constraint_forms import (
     PfaffSystem,
     check_numbers,
 )
-from daesolve.system.system import System
 
 POINTS = 10
 """The number of random states that decide what holds almost everywhere."""

@@ -27,12 +27,12 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from daesolve.core.posing.goals import Expression
+from daesolve.core.posing.rewriting import Rewriting, substitution
+from daesolve.core.posing.symbols import coordinates, velocity_name
+from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import OutOfRangeError, PosingError, SecondaryConstraintsError
 from daesolve.nonholonomic.small_velocities import solvability_samples
-from daesolve.posing.goals import Expression
-from daesolve.posing.rewriting import Rewriting, substitution
-from daesolve.posing.symbols import coordinates, velocity_name
-from daesolve.system.system import MechanicalSystem
 
 KERNEL = 1e-9
 """Singular values below this share of the largest count as zero."""

@@ -22,8 +22,8 @@ from random import Random
 
 import casadi as ca
 
-from daesolve.algebra.program import program
-from daesolve.algebra.translation import OPERATION_NAMES
+from daesolve.core.expressions.program import program
+from daesolve.core.expressions.translation import OPERATION_NAMES
 from daesolve.errors import UnsupportedError
 
 PRIME = 2**61 - 1

@@ -13,8 +13,8 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.algebra.linear import solve_small
-from daesolve.algebra.translation import function_of
+from daesolve.core.expressions.linear import solve_small
+from daesolve.core.expressions.translation import function_of
 from daesolve.errors import ContradictoryGoalsError, PosingError
 
 STEPS = 60

@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.algebra.singular_values import singular_directions
+from daesolve.core.expressions.singular_values import singular_directions
+from daesolve.core.system.system import System
 from daesolve.errors import PosingError, RedundantConstraintsError
 from daesolve.nonholonomic.constraint_forms import (
     TAKES_PART,
@@ -32,7 +33,6 @@ from daesolve.nonholonomic.constraint_forms import (
     check_regular,
     unit_velocities,
 )
-from daesolve.system.system import System
 
 
 @dataclass(frozen=True, eq=False)

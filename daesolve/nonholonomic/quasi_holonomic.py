@@ -32,10 +32,12 @@ from typing import Any, Literal
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.singular_values import independent_rows
-from daesolve.equations.consistency import check_named
-from daesolve.equations.somewhere import somewhere
-from daesolve.equations.starting import refuse_drives
+from daesolve.core.equations.consistency import check_named
+from daesolve.core.equations.somewhere import somewhere
+from daesolve.core.equations.starting import refuse_drives
+from daesolve.core.expressions.singular_values import independent_rows
+from daesolve.core.system.consistent_state import parameter_values
+from daesolve.core.system.system import MechanicalSystem, unswitched
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError, is_number
 from daesolve.nonholonomic.combination_proof import proved_combinations
 from daesolve.nonholonomic.remainder import (
@@ -54,8 +56,6 @@ from daesolve.nonholonomic.solved_rates import (
     rate_indices,
     substitution,
 )
-from daesolve.system.consistent_state import parameter_values
-from daesolve.system.system import MechanicalSystem, unswitched
 
 Evidence = Literal["proved", "proved at these parameters", "sampled", "refuted"]
 """The basis of a verdict; see `QuasiHolonomic`."""

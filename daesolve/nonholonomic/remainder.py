@@ -12,13 +12,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.singular_values import null_space, shortest_solution, unit_length
-from daesolve.algebra.translation import function_of
-from daesolve.equations.consistency import complete_start, instantaneous, sample_states
+from daesolve.core.equations.consistency import complete_start, instantaneous, sample_states
+from daesolve.core.expressions.singular_values import null_space, shortest_solution, unit_length
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import InconsistentStateError, PosingError
 from daesolve.nonholonomic.constraint_forms import with_references
 from daesolve.nonholonomic.solved_rates import Substitution
-from daesolve.posing.value_names import ValueKind
 
 CANCELLED = 1e-4
 """A quantity smaller than this relative to its terms is compared with the terms."""

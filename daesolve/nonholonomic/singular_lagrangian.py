@@ -29,9 +29,20 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.algebra.linear import is_zero, solve_small
-from daesolve.algebra.translation import function_of
-from daesolve.equations.consistency import check_named, start_value
+from daesolve.core.equations.consistency import check_named, start_value
+from daesolve.core.expressions.linear import is_zero, solve_small
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.posing.goals import Expression, Goal, as_scalar
+from daesolve.core.posing.symbols import (
+    DifferentiableVector,
+    Parameters,
+    SymbolVector,
+    time,
+)
+from daesolve.core.posing.symbols import (
+    parameters as declared,
+)
+from daesolve.core.system.system import ControlSystem
 from daesolve.errors import (
     ContradictoryGoalsError,
     OutOfRangeError,
@@ -40,17 +51,6 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.nonholonomic.persistence import Constraints, Surface, persistent
-from daesolve.posing.goals import Expression, Goal, as_scalar
-from daesolve.posing.symbols import (
-    DifferentiableVector,
-    Parameters,
-    SymbolVector,
-    time,
-)
-from daesolve.posing.symbols import (
-    parameters as declared,
-)
-from daesolve.system.system import ControlSystem
 
 Values = Mapping[str, float]
 

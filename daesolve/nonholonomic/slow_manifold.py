@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.algebra.singular_values import singular_directions
-from daesolve.equations.rank import RANK_TOLERANCE
+from daesolve.core.equations.rank import RANK_TOLERANCE
+from daesolve.core.expressions.singular_values import singular_directions
 from daesolve.errors import (
     InconsistentStateError,
     NoSlowManifoldError,

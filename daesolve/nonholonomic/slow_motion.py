@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.algebra.translation import function_of
+from daesolve.core.expressions.translation import function_of
 from daesolve.errors import (
     InconsistentStateError,
     NoSlowManifoldError,

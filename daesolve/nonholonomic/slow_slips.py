@@ -17,15 +17,15 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.linear import solve_definite
-from daesolve.algebra.singular_values import unit_length
-from daesolve.algebra.translation import function_of
-from daesolve.equations.consistency import check_named, start_value
-from daesolve.equations.drives import begun
+from daesolve.core.equations.consistency import check_named, start_value
+from daesolve.core.equations.drives import begun
+from daesolve.core.expressions.linear import solve_definite
+from daesolve.core.expressions.singular_values import unit_length
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.posing.goals import Expression, as_scalar
+from daesolve.core.system.consistent_state import parameter_values
+from daesolve.core.system.system import MechanicalSystem, unswitched
 from daesolve.errors import NoSlowManifoldError, PosingError, unknown_name
-from daesolve.posing.goals import Expression, as_scalar
-from daesolve.system.consistent_state import parameter_values
-from daesolve.system.system import MechanicalSystem, unswitched
 
 Values = Mapping[str, float]
 

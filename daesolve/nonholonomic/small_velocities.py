@@ -14,11 +14,14 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import function_of
-from daesolve.equations.consistency import check_named, sample_states, start_value
-from daesolve.equations.drives import begun
-from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.rank import RANK_TOLERANCE, check_mass
+from daesolve.core.equations.consistency import check_named, sample_states, start_value
+from daesolve.core.equations.drives import begun
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.rank import RANK_TOLERANCE, check_mass
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.posing.symbols import SymbolVector
+from daesolve.core.system.consistent_state import parameter_values
+from daesolve.core.system.system import ControlSystem, MechanicalSystem, unswitched
 from daesolve.errors import (
     OutOfRangeError,
     PosingError,
@@ -37,9 +40,6 @@ from daesolve.nonholonomic.dirac import (
 from daesolve.nonholonomic.slow_manifold import grips, strength
 from daesolve.nonholonomic.slow_motion import FastSpectrum, Quantities, SlowMotion
 from daesolve.nonholonomic.validity import Validity
-from daesolve.posing.symbols import SymbolVector
-from daesolve.system.consistent_state import parameter_values
-from daesolve.system.system import ControlSystem, MechanicalSystem, unswitched
 
 Values = Mapping[str, float]
 Order = Literal[0, 1]

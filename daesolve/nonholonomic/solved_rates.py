@@ -9,16 +9,16 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.linear import solve_small
-from daesolve.algebra.singular_values import independent_rows
-from daesolve.algebra.translation import function_of
-from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.somewhere import somewhere
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.somewhere import somewhere
+from daesolve.core.expressions.linear import solve_small
+from daesolve.core.expressions.singular_values import independent_rows
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.posing.goals import Goal, Holonomic
+from daesolve.core.posing.symbols import symbol
+from daesolve.core.system.free_motion import Kinematics, hamel
+from daesolve.core.system.system import MechanicalSystem, unswitched
 from daesolve.errors import PosingError, unknown_name
-from daesolve.posing.goals import Goal, Holonomic
-from daesolve.posing.symbols import symbol
-from daesolve.system.free_motion import Kinematics, hamel
-from daesolve.system.system import MechanicalSystem, unswitched
 
 INDEPENDENT = 1e-6
 """A goal adds to the rank if its singular value, for rows of unit length, exceeds this."""

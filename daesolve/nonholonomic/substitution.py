@@ -24,9 +24,21 @@ from typing import Literal, get_args
 
 import casadi as ca
 
-from daesolve.algebra.linear import orthogonal_rows, solve_definite, solve_small
-from daesolve.algebra.singular_values import independent_rows
-from daesolve.equations.somewhere import somewhere
+from daesolve.core.equations.somewhere import somewhere
+from daesolve.core.expressions.linear import orthogonal_rows, solve_definite, solve_small
+from daesolve.core.expressions.singular_values import independent_rows
+from daesolve.core.posing.events import Event, Reset, joined
+from daesolve.core.posing.goals import (
+    AnyGoal,
+    Expression,
+    Goal,
+    Holonomic,
+    Implicit,
+    Invariant,
+    Relation,
+)
+from daesolve.core.posing.symbols import symbol
+from daesolve.core.system.system import MechanicalSystem, Output, unswitched
 from daesolve.errors import NotQuasiHolonomicError, PosingError
 from daesolve.nonholonomic.quasi_holonomic import (
     QuasiHolonomic,
@@ -37,18 +49,6 @@ from daesolve.nonholonomic.solved_rates import (
     INDEPENDENT,
     Substitution,
 )
-from daesolve.posing.events import Event, Reset, joined
-from daesolve.posing.goals import (
-    AnyGoal,
-    Expression,
-    Goal,
-    Holonomic,
-    Implicit,
-    Invariant,
-    Relation,
-)
-from daesolve.posing.symbols import symbol
-from daesolve.system.system import MechanicalSystem, Output, unswitched
 
 Gyroscopic = Literal["refuse", "keep"]
 

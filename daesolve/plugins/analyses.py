@@ -12,15 +12,15 @@ import numpy as np
 from daesolve.analysis.invariant_measure import invariant_measure
 from daesolve.analysis.linearization import linearize_equations
 from daesolve.analysis.sensitivity import Sensitivity
-from daesolve.equations.drives import begun
-from daesolve.equations.rank import Decoupling, decoupling
+from daesolve.contact.friction.stiction import stiction_at
+from daesolve.contact.friction.variants import VariantProblem
+from daesolve.core.equations.drives import begun
+from daesolve.core.equations.rank import Decoupling, decoupling
+from daesolve.core.system.system import MechanicalSystem, System
 from daesolve.errors import UnsupportedError
-from daesolve.friction.stiction import stiction_at
-from daesolve.friction.variants import VariantProblem
 from daesolve.nonholonomic.growth import growth_vector_report
 from daesolve.nonholonomic.pfaff import substitutable_report
 from daesolve.nonholonomic.quasi_holonomic import quasi_holonomic_report
-from daesolve.system.system import MechanicalSystem, System
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,29 @@ from daesolve.analysis.sensitivity import (
     nothing_to_differentiate_by,
     sensitivity_of,
 )
-from daesolve.equations.consistency import Start, check_named, start_value
-from daesolve.equations.kept_outputs import met_by
-from daesolve.equations.starting import started
+from daesolve.core.equations.consistency import Start, check_named, start_value
+from daesolve.core.equations.kept_outputs import met_by
+from daesolve.core.equations.starting import started
+from daesolve.core.formulations import Formulation
+from daesolve.core.preparation.naming import made_by_name
+from daesolve.core.preparation.request import Request
+from daesolve.core.results.showing import Shown
+from daesolve.core.results.storage import located
+from daesolve.core.results.trajectory.results import Continuable
+from daesolve.core.results.trajectory.trajectory import Trajectory, remembered
+from daesolve.core.run.integration.run_options import (
+    Initial,
+    RunOptions,
+    arguments_of,
+    by_name,
+    check_options,
+    requested_by,
+    with_values,
+)
+from daesolve.core.run.solving.solving import SolveOptions, solve
+from daesolve.core.run.solving.stored_runs import Destination, split_derived
+from daesolve.core.solvers import Solver
+from daesolve.core.system.system import System
 from daesolve.errors import (
     Named,
     OutOfRangeError,
@@ -26,17 +46,7 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
-from daesolve.fmu import Exported, to_fmu
-from daesolve.formulations import Formulation
-from daesolve.integration.run_options import (
-    Initial,
-    RunOptions,
-    arguments_of,
-    by_name,
-    check_options,
-    requested_by,
-    with_values,
-)
+from daesolve.export.fmu import Exported, to_fmu
 from daesolve.plugins.analyses import ANALYSES, Subject
 from daesolve.plugins.described_case import identity_of, source_of
 from daesolve.plugins.exported_case import ExportableCase
@@ -44,18 +54,8 @@ from daesolve.plugins.family import Answer, Case, Family, StartRule, Structure, 
 from daesolve.plugins.foreign import called, numbers_by_name
 from daesolve.plugins.orbiting_case import OrbitingCase
 from daesolve.plugins.ruled_starts import ruled_start
-from daesolve.preparation.naming import made_by_name
-from daesolve.preparation.request import Request
-from daesolve.showing import Shown
-from daesolve.solvers import Solver
-from daesolve.solving.comparison import Comparison, Reference, compare
-from daesolve.solving.comparison import Progress as ComparisonProgress
-from daesolve.solving.solving import SolveOptions, solve
-from daesolve.solving.stored_runs import Destination, split_derived
-from daesolve.storage import located
-from daesolve.system.system import System
-from daesolve.trajectory.results import Continuable
-from daesolve.trajectory.trajectory import Trajectory, remembered
+from daesolve.verification.comparison import Comparison, Reference, compare
+from daesolve.verification.comparison import Progress as ComparisonProgress
 from daesolve.verification.reference_motion import Progress as ReferenceProgress
 from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
 
@@ -321,7 +321,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         return reference_run(case.system, tolerance=tolerance, progress=progress, **chosen)
 
     def to_fmu(self, path: str | Path, **options: Any) -> Exported:
-        """Write the case as an FMI 3.0 unit; see `daesolve.fmu.to_fmu`."""
+        """Write the case as an FMI 3.0 unit; see `daesolve.export.fmu.to_fmu`."""
         check_options("to_fmu", options, more=("initial", "horizon", "tolerance"))
         case = with_values(self, options.pop("initial", None), options)
         given = case.full_start, case.full_parameters, case.problem.meaning(case.full_structure)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from daesolve.core.preparation.naming import named_in
+from daesolve.core.results.trajectory.samples import StoredSamples
+from daesolve.core.results.trajectory.trajectory import Trajectory, latest
 from daesolve.errors import DaesolveError, OutOfRangeError
 from daesolve.plugins.stored_problem import sources_of
-from daesolve.preparation.naming import named_in
-from daesolve.trajectory.samples import StoredSamples
-from daesolve.trajectory.trajectory import Trajectory, latest
 
 LIBRARY = (
     "daesolve: constrained mechanical systems over very long horizons (CITATION.cff)",

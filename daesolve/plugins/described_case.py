@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from daesolve.core.system.system import System
 from daesolve.plugins.family import Case, Family
-from daesolve.system.system import System
 
 
 def identity_of(

@@ -7,14 +7,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from daesolve.core.formulations import Feedback
+from daesolve.core.formulations.laws import Law
+from daesolve.core.preparation.examination import initial_state
+from daesolve.core.preparation.request import checked
+from daesolve.core.run.integration.run_options import requested_by
 from daesolve.errors import OutOfRangeError, is_number
 from daesolve.export.c_source import source
 from daesolve.export.python_module import python_module
-from daesolve.formulations import Feedback
-from daesolve.formulations.laws import Law
-from daesolve.integration.run_options import requested_by
-from daesolve.preparation.examination import initial_state
-from daesolve.preparation.request import checked
 
 
 class ExportableCase:

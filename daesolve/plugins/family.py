@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daesolve.contact.laws import Law, OnGain
-from daesolve.drawing import Drawing
-from daesolve.drawing.systems import drawing_of_system
-from daesolve.drawing.viewing import FROM_THE_FRONT
+from daesolve.contact.decisions.laws import Law, OnGain
+from daesolve.core.preparation.request import DEFAULT_RATE, RankLoss, Redundant
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.system.system import ControlSystem, MechanicalSystem, System
 from daesolve.errors import (
     DaesolveError,
     OutOfRangeError,
@@ -22,10 +22,10 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
+from daesolve.multibody.drawing import Drawing
+from daesolve.multibody.drawing.systems import drawing_of_system
+from daesolve.multibody.drawing.viewing import FROM_THE_FRONT
 from daesolve.plugins.foreign import called
-from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant
-from daesolve.system.system import ControlSystem, MechanicalSystem, System
-from daesolve.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

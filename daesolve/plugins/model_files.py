@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from daesolve.drawing.mechanisms import drawing_of
+from daesolve.core.preparation.request import Redundant
+from daesolve.multibody.drawing.mechanisms import drawing_of
 from daesolve.multibody.model_files import FileMechanism, FileStart, read
 from daesolve.multibody.model_files.parsing import SUFFIXES
 from daesolve.plugins.family import Case, Structure, Values
-from daesolve.preparation.request import Redundant
 
 HORIZON = 10.0
 """s"""

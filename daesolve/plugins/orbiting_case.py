@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
-from daesolve.posing.events import EITHER, Direction
+from daesolve.core.posing.events import EITHER, Direction
 
 if TYPE_CHECKING:
     import casadi as ca
 
     from daesolve.analysis.orbits import Branch, PeriodicOrbit
     from daesolve.analysis.orbits.symmetry import UpTo
-    from daesolve.integration.run_options import BoundProblem, RunOptions
-    from daesolve.solvers import Solver
-    from daesolve.trajectory.trajectory import Trajectory
+    from daesolve.core.results.trajectory.trajectory import Trajectory
+    from daesolve.core.run.integration.run_options import BoundProblem, RunOptions
+    from daesolve.core.solvers import Solver
 
 
 class OrbitingCase:

@@ -11,6 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from daesolve.core.preparation.extensions import BrokenPlugin, load, offered
+from daesolve.core.results.showing import Shown
+from daesolve.core.system.system import ControlSystem, MechanicalSystem
 from daesolve.errors import (
     ModelFileError,
     PluginError,
@@ -24,9 +27,6 @@ from daesolve.multibody.model_files.sources import digest_of_model
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Family
 from daesolve.plugins.model_files import fields_of, is_model_file
-from daesolve.preparation.extensions import BrokenPlugin, load, offered
-from daesolve.showing import Shown
-from daesolve.system.system import ControlSystem, MechanicalSystem
 
 GROUP = "daesolve.problems"
 
@@ -68,7 +68,7 @@ class Problem(Family, Shown):
     drawing
         Function of a run's document that describes what the bodies look like; None if there is
         nothing to draw. By default, points and rods are found automatically
-        (`daesolve.drawing.drawing_of`).
+        (`daesolve.multibody.drawing.drawing_of`).
     path, digest
         The file that defines it and the SHA-256 of its content; None for an installed plugin.
 

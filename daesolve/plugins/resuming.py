@@ -7,9 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from daesolve.core.formulations import Formulation
+from daesolve.core.preparation.naming import formulation_of, solver_of
+from daesolve.core.preparation.preparing import prepare
+from daesolve.core.results.storage import Stored, kind_of, resuming
+from daesolve.core.results.trajectory.reading import stored_run
+from daesolve.core.results.trajectory.trajectory import Trajectory, remembered
+from daesolve.core.run.integration.simulation import Progress
+from daesolve.core.run.solving.descriptions import check_same, processor, versions
+from daesolve.core.run.solving.early_ends import warned_of
+from daesolve.core.run.solving.progress import showing
+from daesolve.core.run.solving.stored_runs import go_on, restored_request
+from daesolve.core.solvers import Solver
+from daesolve.core.system.system import System
 from daesolve.errors import DaesolveError, NotResumableError, PosingError, Tell
-from daesolve.formulations import Formulation
-from daesolve.integration.simulation import Progress
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.registry import Problem
 from daesolve.plugins.stored_problem import (
@@ -18,17 +29,6 @@ from daesolve.plugins.stored_problem import (
     posed_again,
     sources_of,
 )
-from daesolve.preparation.naming import formulation_of, solver_of
-from daesolve.preparation.preparing import prepare
-from daesolve.solvers import Solver
-from daesolve.solving.descriptions import check_same, processor, versions
-from daesolve.solving.early_ends import warned_of
-from daesolve.solving.progress import showing
-from daesolve.solving.stored_runs import go_on, restored_request
-from daesolve.storage import Stored, kind_of, resuming
-from daesolve.system.system import System
-from daesolve.trajectory.reading import stored_run
-from daesolve.trajectory.trajectory import Trajectory, remembered
 
 Given = System | BoundCase | Problem | Path | str
 """Sources for resuming a run: what was run, or the path of the file that defines it."""

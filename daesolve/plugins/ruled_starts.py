@@ -17,9 +17,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.core.posing.symbols import symbol
 from daesolve.errors import Named
-from daesolve.fmu.ruled import StartRule
-from daesolve.posing.symbols import symbol
+from daesolve.export.fmu.ruled import StartRule
 
 ROUNDED = 1e-13
 """How far expressions may differ from the numbers of a rule, as a fraction of the start value, or

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from daesolve.core.results.storage import make_directory
 from daesolve.errors import OutputExistsError, PluginError, Tell
 from daesolve.plugins import registry
 from daesolve.plugins.registry import Problem
@@ -34,7 +35,6 @@ from daesolve.reporting.document import (
     without_series,
 )
 from daesolve.reporting.opening import with_kept_opening, with_opening
-from daesolve.storage import make_directory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from daesolve.drawing import Arrow, Circle, Dot, Line, Outline, Placed, Shape, Trace
+from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import OutOfRangeError, Tell, UnknownNameError
+from daesolve.multibody.drawing import Arrow, Circle, Dot, Line, Outline, Placed, Shape, Trace
 from daesolve.reporting.document import DrawingRule
 from daesolve.reporting.excerpt import (
     PICTURES_A_SECOND,
@@ -22,7 +23,6 @@ from daesolve.reporting.facts import template
 from daesolve.reporting.film import AnimationError, Film, Progress, framed
 from daesolve.reporting.filming import Films, filmed
 from daesolve.reporting.sampling import Document
-from daesolve.trajectory.trajectory import Trajectory
 
 WIDTH = 800
 NARROWEST, WIDEST = 200, 3840

@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.drawing import (
+from daesolve.core.encoding import is_array, is_list, is_mapping, is_tuple
+from daesolve.core.results.storage import Stored
+from daesolve.core.results.trajectory.joining import KINDS, ROWS, first_oscillations
+from daesolve.core.results.trajectory.results import Drift, EventRecord, Outcome, Verification
+from daesolve.core.results.trajectory.samples import StoredSamples
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.solving.descriptions import versions
+from daesolve.errors import DaesolveError, PosingError, in_words
+from daesolve.multibody.drawing import (
     Drawing,
     check,
     to_json,
 )
-from daesolve.errors import DaesolveError, PosingError, in_words
 from daesolve.reporting.sampling import Document, columns, tally
-from daesolve.solving.comparison import Agreement, ComparedRun, Comparison, Largest
-from daesolve.solving.descriptions import versions
-from daesolve.storage import Stored
-from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple
-from daesolve.trajectory.joining import KINDS, ROWS, first_oscillations
-from daesolve.trajectory.results import Drift, EventRecord, Outcome, Verification
-from daesolve.trajectory.samples import StoredSamples
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.verification.comparison import Agreement, ComparedRun, Comparison, Largest
 from daesolve.verification.second_run import Difference
 
 EVENTS_WITH_STATES = 50

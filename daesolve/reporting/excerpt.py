@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.core.results.trajectory.results import EventRecord
+from daesolve.core.results.trajectory.samples import Samples, StoredSamples
+from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import OutOfRangeError
 from daesolve.reporting.document import ReportError, document
 from daesolve.reporting.facts import title
 from daesolve.reporting.sampling import Document, columns
-from daesolve.trajectory.results import EventRecord
-from daesolve.trajectory.samples import Samples, StoredSamples
-from daesolve.trajectory.trajectory import Trajectory
 
 SECONDS = 10.0
 PICTURES_A_SECOND = 25.0

@@ -10,11 +10,11 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from daesolve.core.encoding import is_mapping
+from daesolve.core.solvers.taylor import Taylor
 from daesolve.errors import readable
 from daesolve.reporting.audits import audit_card
 from daesolve.reporting.sampling import Document
-from daesolve.solvers.taylor import Taylor
-from daesolve.storage.encoding import is_mapping
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.drawing import (
+from daesolve.core.results.trajectory.joining import Series, joinable
+from daesolve.errors import DaesolveError
+from daesolve.multibody.drawing import (
     Arrow,
     Camera,
     Circle,
@@ -24,14 +26,12 @@ from daesolve.drawing import (
     moves,
     names,
 )
-from daesolve.drawing.placing import evaluate_all
-from daesolve.errors import DaesolveError
+from daesolve.multibody.drawing.placing import evaluate_all
 from daesolve.reporting.document import NO_PICTURE, ReportError
 from daesolve.reporting.excerpt import Excerpt, Mark
 from daesolve.reporting.facts import short, title
 from daesolve.reporting.sampling import SEEN, Document, columns
 from daesolve.reporting.visibility import turns_between, turns_in_pictures
-from daesolve.trajectory.joining import Series, joinable
 
 FOLLOWED = 0.5
 """The part of the whole way below which a camera's width is followed along it."""

@@ -10,9 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.drawing.systems import drawing_of_points, drawing_of_system
-from daesolve.drawing.viewing import FROM_THE_FRONT
+from daesolve.core.results.trajectory.joining import FEWEST, KINDS
+from daesolve.core.results.trajectory.samples import Recorded, Samples, StoredSamples
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.system.system import ControlSystem, MechanicalSystem
 from daesolve.errors import Tell
+from daesolve.multibody.drawing.systems import drawing_of_points, drawing_of_system
+from daesolve.multibody.drawing.viewing import FROM_THE_FRONT
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
 from daesolve.reporting.document import NO_PICTURE, DrawingRule, with_drawing, with_note
@@ -29,10 +33,6 @@ from daesolve.reporting.facts import short
 from daesolve.reporting.film import FOLLOWABLE, Film, film
 from daesolve.reporting.opening import kept_opening
 from daesolve.reporting.sampling import Document, columns, series, visible_turns
-from daesolve.system.system import ControlSystem, MechanicalSystem
-from daesolve.trajectory.joining import FEWEST, KINDS
-from daesolve.trajectory.samples import Recorded, Samples, StoredSamples
-from daesolve.trajectory.trajectory import Trajectory
 
 Films = tuple[Film, ...]
 """What is shown of a run, in the order in which it is shown; at least one."""

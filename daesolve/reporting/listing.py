@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from daesolve.core.encoding import is_list, is_mapping
 from daesolve.reporting.layout import Rows
-from daesolve.storage.encoding import is_list, is_mapping
 
 WIDEST = 78
 """Characters that a table may take."""

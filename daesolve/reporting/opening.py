@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from daesolve.core.encoding import from_json, is_list, is_mapping
+from daesolve.core.results.storage.files import OPENING
+from daesolve.core.results.trajectory.joining import KINDS, has_curves
+from daesolve.core.results.trajectory.samples import Recorded
+from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import ArchiveError
 from daesolve.reporting.document import Document, plain
-from daesolve.storage.encoding import from_json, is_list, is_mapping
-from daesolve.storage.files import OPENING
-from daesolve.trajectory.joining import KINDS, has_curves
-from daesolve.trajectory.samples import Recorded
-from daesolve.trajectory.trajectory import Trajectory
 
 
 def with_opening(run: dict[str, Any], trajectory: Trajectory) -> dict[str, Any]:

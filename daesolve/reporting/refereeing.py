@@ -10,13 +10,13 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from daesolve.referee.refereeing import Refereed
-from daesolve.referee.verdict import Side, Verdict, order
+from daesolve.core.run.solving.descriptions import versions
+from daesolve.multibody.referee.refereeing import Refereed
+from daesolve.multibody.referee.verdict import Side, Verdict, order
 from daesolve.reporting.document import DrawingRule, dump, plain, replace_file
 from daesolve.reporting.facts import seconds, short, template
 from daesolve.reporting.layout import Indented, Rows, Words
 from daesolve.reporting.sampling import Document
-from daesolve.solving.descriptions import versions
 
 if TYPE_CHECKING:
     from daesolve.reporting.figures.refereeing import Still

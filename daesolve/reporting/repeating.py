@@ -11,15 +11,15 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from daesolve.core.encoding import is_list, is_mapping
+from daesolve.core.formulations import FORMULATIONS, Formulation
+from daesolve.core.preparation.naming import formulation_named, named_in
+from daesolve.core.run.integration.sampling import DEFAULT_SAMPLES
+from daesolve.core.run.solving.descriptions import CLASS, MADE_OF, described
+from daesolve.core.solvers import SOLVERS
 from daesolve.errors import DaesolveError
-from daesolve.formulations import FORMULATIONS, Formulation
-from daesolve.integration.sampling import DEFAULT_SAMPLES
-from daesolve.preparation.naming import formulation_named, named_in
 from daesolve.reporting.document import USUAL, plain
 from daesolve.reporting.sampling import Document
-from daesolve.solvers import SOLVERS
-from daesolve.solving.descriptions import CLASS, MADE_OF, described
-from daesolve.storage.encoding import is_list, is_mapping
 
 RATES = ("rate", "rates")
 OPEN: tuple[object, ...] = (None, {})

@@ -8,9 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.drawing import Column
+from daesolve.core.results.trajectory.joining import (
+    FEWEST,
+    Series,
+    at_rest,
+    joinable,
+    ordered,
+    turning_points,
+)
 from daesolve.errors import PosingError
-from daesolve.trajectory.joining import FEWEST, Series, at_rest, joinable, ordered, turning_points
+from daesolve.multibody.drawing import Column
 
 Document = Mapping[str, Any]
 """A run as `document` returns it."""

@@ -9,8 +9,9 @@ from typing import Any, TypeGuard
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from daesolve.posing.guides import SWITCH
-from daesolve.posing.value_names import ValueKind
+from daesolve.core.encoding import is_list, is_mapping
+from daesolve.core.posing.guides import SWITCH
+from daesolve.core.posing.value_names import ValueKind
 from daesolve.reporting.audits import audit_headline, audit_rows
 from daesolve.reporting.document import IDENTITY
 from daesolve.reporting.facts import (
@@ -35,7 +36,6 @@ from daesolve.reporting.html import peaks
 from daesolve.reporting.layout import INDENT, Indented, Rows, Words
 from daesolve.reporting.listing import table_of
 from daesolve.reporting.sampling import Document
-from daesolve.storage.encoding import is_list, is_mapping
 
 FIRST_EVENTS = 5
 FIRST_DIFFERENCES = 12

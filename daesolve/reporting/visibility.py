@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.drawing import (
+from daesolve.core.results.trajectory.joining import LEAST_RANGE
+from daesolve.multibody.drawing import (
     Arrow,
     Circle,
     Dot,
@@ -21,7 +22,6 @@ from daesolve.drawing import (
     evaluate,
     moves,
 )
-from daesolve.trajectory.joining import LEAST_RANGE
 
 SEEN_STEP = 5e-3
 """The fraction of the view's width below which a reversal of a point is invisible."""

@@ -27,19 +27,19 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import Evaluator
-from daesolve.algebra.translation import function_of
+from daesolve.core.events.transitions import transitions_of
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.formulations import DaeProblem, OdeProblem
+from daesolve.core.posing.value_names import ValueKind
+from daesolve.core.preparation.beside import in_lane
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.request import DEFAULT_RATE
+from daesolve.core.results.trajectory.results import Outcome, StepBlock
+from daesolve.core.run.integration.record import Boundary, Happening, RunRecord
+from daesolve.core.run.integration.simulation import simulate_recorded
+from daesolve.core.solvers import Dop853, State, Status
 from daesolve.errors import ResetError
-from daesolve.formulations import DaeProblem, OdeProblem
-from daesolve.integration.record import Boundary, Happening, RunRecord
-from daesolve.integration.simulation import simulate_recorded
-from daesolve.modes.transitions import transitions_of
-from daesolve.posing.value_names import ValueKind
-from daesolve.preparation.beside import in_lane
-from daesolve.preparation.preparing import Prepared
-from daesolve.preparation.request import DEFAULT_RATE
-from daesolve.solvers import Dop853, State, Status
-from daesolve.trajectory.results import Outcome, StepBlock
 
 STRETCHED = 1e6
 """Growth over a piece beyond which a change is small no longer."""
@@ -216,7 +216,7 @@ def _of_smooth_motion(prepared: Prepared) -> float | None:
     """Carry the shadow through pieces of one length to the end."""
     span = abs(prepared.until - prepared.start_time)
     piece = min(prepared.segment, span / 50)
-    from daesolve.solvers.lanes import small_batch  # which takes long to import
+    from daesolve.core.solvers.lanes import small_batch  # which takes long to import
 
     # A run that is in a lane already stays there.
     beside = in_lane(prepared, small_batch(2))

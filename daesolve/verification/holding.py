@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from daesolve.preparation.preparing import Prepared
-from daesolve.trajectory.results import Outcome
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.results.trajectory.results import Outcome
+from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.verification.second_run import By, verify
 
 

@@ -11,15 +11,15 @@ from dataclasses import replace
 
 import casadi as ca
 
-from daesolve.equations.dynamics import Dynamics
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.formulations import Feedback
+from daesolve.core.posing.value_names import ValueKind
+from daesolve.core.preparation.choosing import check_pair, stiffness
+from daesolve.core.preparation.preparing import Prepared, prepare
+from daesolve.core.preparation.request import Request
+from daesolve.core.solvers import Cvodes, Dop853, RadauIIA, Solver, Taylor
+from daesolve.core.solvers.capped import CappedDop853
 from daesolve.errors import UnsupportedError
-from daesolve.formulations import Feedback
-from daesolve.posing.value_names import ValueKind
-from daesolve.preparation.choosing import check_pair, stiffness
-from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.preparation.request import Request
-from daesolve.solvers import Cvodes, Dop853, RadauIIA, Solver, Taylor
-from daesolve.solvers.capped import CappedDop853
 
 LEAST_STEPS = 1000
 """The least number of steps of the repetition in the whole run."""

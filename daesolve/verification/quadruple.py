@@ -10,22 +10,22 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import Evaluator
-from daesolve.algebra.translation import ELEMENTARY, Table, integer_power, translate
-from daesolve.elimination.saddle import EliminationPlan
-from daesolve.equations.dynamics import Dynamics
+from daesolve.contact.laws.guide_law import GuideLaw
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.elimination.saddle import EliminationPlan
+from daesolve.core.events.guard_book import GuardBook
+from daesolve.core.events.guard_table import GuardTable
+from daesolve.core.events.jumps import JumpFunction, JumpFunctions
+from daesolve.core.events.law import Setting
+from daesolve.core.events.leaving import rates_later
+from daesolve.core.events.transitions import LAWS, Ownership, Transitions
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.expressions.translation import ELEMENTARY, Table, integer_power, translate
+from daesolve.core.formulations import OdeProblem
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.solvers.grazing import guard_rates
+from daesolve.core.solvers.heyoka_code import ARITHMETIC, hy
 from daesolve.errors import MissingBackendError
-from daesolve.formulations import OdeProblem
-from daesolve.modes.guard_book import GuardBook
-from daesolve.modes.guard_table import GuardTable
-from daesolve.modes.guide_law import GuideLaw
-from daesolve.modes.jumps import JumpFunction, JumpFunctions
-from daesolve.modes.law import Setting
-from daesolve.modes.leaving import rates_later
-from daesolve.modes.transitions import LAWS, Ownership, Transitions
-from daesolve.preparation.preparing import Prepared
-from daesolve.solvers.grazing import guard_rates
-from daesolve.solvers.heyoka_code import ARITHMETIC, hy
 
 PRECISION = 113
 """Bits, as in IEEE's quadruple precision."""

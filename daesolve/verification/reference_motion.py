@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.algebra.series import missing_in_series
-from daesolve.algebra.translation import constants_function
+from daesolve.core.events.instant import INSTANT, Instant
+from daesolve.core.events.law import Jump
+from daesolve.core.expressions.series import missing_in_series
+from daesolve.core.expressions.translation import constants_function
+from daesolve.core.posing.events import Direction
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.run.integration.event_handling import going_on, past_at_start
+from daesolve.core.solvers.heyoka_code import hy, translated
 from daesolve.errors import ChatteringError, ResetError, UnsupportedError, VariantError
-from daesolve.integration.event_handling import going_on, past_at_start
-from daesolve.modes.instant import INSTANT, Instant
-from daesolve.modes.law import Jump
-from daesolve.posing.events import Direction
-from daesolve.preparation.preparing import Prepared
-from daesolve.solvers.heyoka_code import hy, translated
 from daesolve.verification.quadruple import Moment, QuadTransitions, array_of, evaluate, quad
 
 PIECE = 200

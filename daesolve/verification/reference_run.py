@@ -25,22 +25,22 @@ from typing import Unpack
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import function_of
-from daesolve.equations.dynamics import Dynamics
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.formulations import Feedback
+from daesolve.core.posing.value_names import ValueKind
+from daesolve.core.preparation.preparing import Prepared, prepare
+from daesolve.core.results.trajectory.results import EventRecord
+from daesolve.core.run.integration.run_options import Initial, RunOptions, check_options, requested
+from daesolve.core.run.integration.sampling import sample_times
+from daesolve.core.solvers import Dop853, Taylor
+from daesolve.core.system.system import System
 from daesolve.errors import (
     MissingBackendError,
     OutOfRangeError,
     UnsupportedError,
     suggest_names,
 )
-from daesolve.formulations import Feedback
-from daesolve.integration.run_options import Initial, RunOptions, check_options, requested
-from daesolve.integration.sampling import sample_times
-from daesolve.posing.value_names import ValueKind
-from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.solvers import Dop853, Taylor
-from daesolve.system.system import System
-from daesolve.trajectory.results import EventRecord
 from daesolve.verification.quadruple import Moment, array_of, available, evaluate, quad, quads
 from daesolve.verification.reference_motion import MotionRecord, Passed, Place, Progress, QuadMotion
 

@@ -18,14 +18,14 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from daesolve.core.preparation.choosing import check_pair
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.results.trajectory.results import EventRecord, Outcome, Verification
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.sampling import At
+from daesolve.core.run.integration.simulation import simulate
+from daesolve.core.solvers import Dop853, Solver
 from daesolve.errors import UnsupportedError, suggest_names
-from daesolve.integration.sampling import At
-from daesolve.integration.simulation import simulate
-from daesolve.preparation.choosing import check_pair
-from daesolve.preparation.preparing import Prepared
-from daesolve.solvers import Dop853, Solver
-from daesolve.trajectory.results import EventRecord, Outcome, Verification
-from daesolve.trajectory.trajectory import Trajectory
 from daesolve.verification.error_growth import lyapunov_time
 from daesolve.verification.other_eyes import with_other_eyes
 

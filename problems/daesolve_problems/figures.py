@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daesolve.drawing import axes_by_quaternions
+from daesolve.multibody.drawing import axes_by_quaternions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

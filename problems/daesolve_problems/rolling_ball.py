@@ -45,7 +45,8 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import (
+from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError
+from daesolve.multibody.drawing import (
     Circle,
     Dot,
     Drawing,
@@ -58,7 +59,6 @@ from daesolve.drawing import (
     ring,
     series_of,
 )
-from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError
 from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
 from daesolve_problems.figures import draw_curve, new_figure
 from daesolve_problems.surfaces import INCLINE, PARABOLOID, SURFACES, Surface, lines_on

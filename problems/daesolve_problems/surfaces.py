@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Line, Shape, tiles
+from daesolve.multibody.drawing import Line, Shape, tiles
 
 alike: Any = ca
 """CasADi's functions: they treat numbers and symbols alike, which its stub does not say."""

@@ -38,7 +38,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Camera, Dot, Drawing, Line, Linear, Trace
+from daesolve.multibody.drawing import Camera, Dot, Drawing, Line, Linear, Trace
 from daesolve_problems.figures import Document, draw_paths, panels_over_time, series, states
 from daesolve_problems.vehicles import fixed, wheel_above
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from daesolve.drawing import Cosine, Linear, Outline, Point, Polar, Role, Shape
+from daesolve.multibody.drawing import Cosine, Linear, Outline, Point, Polar, Role, Shape
 
 TREADS = 5
 """The number of marks around a wheel."""

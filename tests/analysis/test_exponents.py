@@ -11,11 +11,11 @@ import pytest
 import daesolve as ds
 from daesolve.analysis.exponents import lyapunov_exponent, many_exponents
 from daesolve.errors import NoDerivativeError, OutOfRangeError
+from tests.billiards import sinai_billiard
+from tests.reference import sinai_billiard as billiard
+from tests.reference.lyapunov import stored_lyapunov_exponent
+from tests.systems import chain, free_body, pendulum
 
-from ..billiards import sinai_billiard
-from ..reference import sinai_billiard as billiard
-from ..reference.lyapunov import stored_lyapunov_exponent
-from ..systems import chain, free_body, pendulum
 from .test_sections import henon_heiles, on_section
 
 

@@ -22,9 +22,8 @@ from daesolve.errors import (
     PosingError,
     UnknownNameError,
 )
-
-from ..reference.rolling_wheel import DEFAULT_PARAMETERS as WHEEL
-from ..systems import (
+from tests.reference.rolling_wheel import DEFAULT_PARAMETERS as WHEEL
+from tests.systems import (
     chain,
     chain_state,
     four_bar_state,

@@ -13,8 +13,7 @@ from scipy.special import ellipk
 import daesolve as ds
 from daesolve.analysis.sections import many_sections, portrait, section_of, sections
 from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError
-
-from ..systems import oscillator, pendulum
+from tests.systems import oscillator, pendulum
 
 CALM = 1.0 / 12.0
 """An energy of Hénon and Heiles at which nearly all motion is regular."""

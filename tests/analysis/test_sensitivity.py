@@ -23,9 +23,8 @@ from daesolve.errors import (
     PosingError,
     UnknownNameError,
 )
-
-from ..derivatives import ROUNDING, ball, check, differences, exact
-from ..systems import chain, chain_state, oscillator, pendulum, projectile
+from tests.derivatives import ROUNDING, ball, check, differences, exact
+from tests.systems import chain, chain_state, oscillator, pendulum, projectile
 
 # -- smooth motions ------------------------------------------------------------------------------
 

@@ -10,8 +10,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import NoDerivativeError
-
-from ..derivatives import check, differences
+from tests.derivatives import check, differences
 
 DIFFERENCES = 1e-10
 """What extrapolated differences of decisions and of runs leave of a derivative."""

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-
-from ..derivatives import ROUNDING, ball, check, differences, exact
-from ..systems import pendulum
+from tests.derivatives import ROUNDING, ball, check, differences, exact
+from tests.systems import pendulum
 
 # -- bounces -------------------------------------------------------------------------------------
 

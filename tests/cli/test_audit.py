@@ -7,8 +7,8 @@ import pytest
 
 import daesolve as ds
 from daesolve.cli.options import CONTRADICTED, COULD_NOT_GO_ON, REQUEST_IS_WRONG
+from daesolve.core.run.solving.stored_runs import keep_audit
 from daesolve.reporting.audits import audit_card, audit_headline
-from daesolve.solving.stored_runs import keep_audit
 
 from .calling import call, document
 

@@ -13,17 +13,17 @@ from daesolve.cli.app import COMMANDS, loaded
 from daesolve.cli.decisions import KNOWN, listed
 from daesolve.cli.doctor import PACKAGES
 from daesolve.cli.orbits import ANALYSES as ORBITS
+from daesolve.core.formulations import FORMULATIONS
+from daesolve.core.results.trajectory.results import Outcome
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.solvers import SOLVERS
 from daesolve.errors import EndedEarlyWarning
-from daesolve.formulations import FORMULATIONS
-from daesolve.papers.installed import names
 from daesolve.plugins.analyses import ANALYSES
 from daesolve.reporting import summary
 from daesolve.reporting.notebook.pictures import KINDS
-from daesolve.solvers import SOLVERS
-from daesolve.trajectory.results import Outcome
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.reporting.papers.installed import names
+from tests.systems import WITHOUT_ASSIMULO
 
-from ..systems import WITHOUT_ASSIMULO
 from .calling import call, document
 
 SHORT = ["run", "pendulum", "--until", "1"]

@@ -17,7 +17,7 @@ sys.argv = ["daesolve", {words}]
 main()
 """
 AT_SECOND_RUN = """
-from daesolve.solving import comparison
+from daesolve.verification import comparison
 solve, runs = comparison.solve, []
 def pressed(*args, **options):
     runs.append(args)
@@ -27,13 +27,13 @@ def pressed(*args, **options):
 comparison.solve = pressed
 """
 AT_REFERENCE = """
-from daesolve.solving import comparison
+from daesolve.verification import comparison
 reference_run = comparison.reference_run
 def pressed(*args, progress, **options):
     comparison.noted.append(1)  # as where CasADi drops what is raised
     progress(0.0)
     raise AssertionError("went on")
-from daesolve import interruptions
+from daesolve.core import interruptions
 comparison.noted = interruptions._left
 comparison.reference_run = pressed
 """

@@ -13,8 +13,8 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.audit import audit_samples
-from daesolve.audit.passages import posed_events
+from daesolve.verification.audit import audit_samples
+from daesolve.verification.audit.passages import posed_events
 """
 TAIL = """
 print(run.outcome.value, run.message)

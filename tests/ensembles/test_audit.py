@@ -4,8 +4,7 @@ import pytest
 
 from daesolve.ensembles import Sweep, resume_sweep, sweep
 from daesolve.errors import OutOfRangeError
-
-from ..audit.test_glance import losing, oscillator
+from tests.verification.audit.test_glance import losing, oscillator
 
 
 @pytest.mark.parametrize("batch", [True, False])

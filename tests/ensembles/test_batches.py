@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.core.preparation.preparing import Prepared, prepare
+from daesolve.core.results.trajectory.results import StepBlock
+from daesolve.core.run.integration.run_options import requested_by
+from daesolve.core.solvers.lanes import LANES, BlockJoiner, SharedMarch
 from daesolve.ensembles.batches import run_batch, run_in_lanes
 from daesolve.errors import OutOfRangeError, UnsupportedError
-from daesolve.integration.run_options import requested_by
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.solvers.lanes import LANES, BlockJoiner, SharedMarch
-from daesolve.trajectory.results import StepBlock
 
 EPS = np.finfo(float).eps
 UNTIL = 20.0

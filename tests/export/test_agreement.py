@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.equations.fitting import fitting_values
+from daesolve.core.equations.fitting import fitting_values
 from daesolve.export.plant import Plant
 from daesolve.export.quantities import Equations
 from daesolve.export.rounding import reach_of_rounding

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.system.driving import driven
+from daesolve.core.system.driving import driven
 from tests.export.modules import loaded
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from daesolve.equations.consistency import instantaneous
+from daesolve.core.equations.consistency import instantaneous
+from daesolve.core.posing.value_names import ValueKind
 from daesolve.multibody.places import quaternion
-from daesolve.posing.value_names import ValueKind
 
 
 def matrix(q):

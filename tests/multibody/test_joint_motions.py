@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.equations import consistency
-from daesolve.equations.consistency import complete_start, sample_states
-from daesolve.equations.rank import constraint_rank
-from daesolve.equations.scaled_rows import are_independent
+from daesolve.core.equations import consistency
+from daesolve.core.equations.consistency import complete_start, sample_states
+from daesolve.core.equations.rank import constraint_rank
+from daesolve.core.equations.scaled_rows import are_independent
 from daesolve.errors import RedundantConstraintsError
 from daesolve.multibody.bodies import Body, PlanarBody
 from daesolve.multibody.joints import (
@@ -24,8 +24,8 @@ from daesolve.multibody.joints import (
 )
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.places import GROUND, quaternion
+from tests.reference.multibody_motions import GRAVITY, crossed_pendulum, hooke, spherical_pendulum
 
-from ..reference.multibody_motions import GRAVITY, crossed_pendulum, hooke, spherical_pendulum
 from .placing import about, accelerations, numbers, quaternion_of
 
 MOMENTS = (0.2, 0.3, 0.4)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.equations.consistency import sample_states
-from daesolve.equations.rank import constraint_rank
+from daesolve.core.equations.consistency import sample_states
+from daesolve.core.equations.rank import constraint_rank
 from daesolve.errors import (
     OutOfRangeError,
     PosingError,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.algebra.translation import function_of
+from daesolve.core.expressions.translation import function_of
 from daesolve.errors import FrictionlessIllPosed, JamEvent, UnsupportedError
 from daesolve.multibody.friction_laws import RegularisedCoulomb
 from daesolve.multibody.painleve import (

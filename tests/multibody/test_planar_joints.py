@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.equations.consistency import instantaneous
+from daesolve.core.equations.consistency import instantaneous
 from daesolve.errors import InconsistentStateError
 from daesolve.multibody.bodies import PlanarBody
 from daesolve.multibody.joints import Distance, Fixed, Prismatic, Revolute, Slot
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.places import GROUND
+from tests.reference.multibody_motions import GRAVITY, double_pendulum
 
-from ..reference.multibody_motions import GRAVITY, double_pendulum
 from .placing import accelerations, numbers
 
 SOLVER = ds.Dop853(rtol=1e-12)

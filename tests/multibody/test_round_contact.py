@@ -24,8 +24,8 @@ from daesolve.multibody import (
     RoundContact,
     quaternion,
 )
+from tests.contact.decisions.cases import agrees, case
 
-from ..contact.cases import agrees, case
 from .placing import matrix, quaternion_of
 
 GRAVITY = 9.81

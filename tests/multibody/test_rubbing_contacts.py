@@ -24,11 +24,11 @@ from daesolve.multibody import (
     feet,
     quaternion,
 )
+from tests.contact.decisions.cases import agrees, cases
+from tests.rubbing import block as block_by_hand
+from tests.rubbing import standing
+from tests.sliding_tripods import random_tripod
 
-from ..contact.cases import agrees, cases
-from ..rubbing import block as block_by_hand
-from ..rubbing import standing
-from ..sliding_tripods import random_tripod
 from .placing import matrix
 
 GRAVITY = 9.81

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.elimination.saddle import EliminationPlan, Saddle
-from daesolve.equations.consistency import sample_states
+from daesolve.core.equations.consistency import sample_states
+from daesolve.core.equations.elimination.saddle import EliminationPlan, Saddle
 from daesolve.errors import UnknownNameError
 from daesolve.multibody import Body, Distance, Mechanism, Revolute
 from daesolve.multibody.tree import outer_bodies

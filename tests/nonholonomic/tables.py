@@ -14,12 +14,11 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.equations.consistency import sample_states
-from daesolve.equations.dynamics import Dynamics
-from daesolve.posing.symbols import DifferentiableVector
-from daesolve.posing.value_names import ValueKind
-
-from ..systems import quaternion_rates
+from daesolve.core.equations.consistency import sample_states
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.posing.symbols import DifferentiableVector
+from daesolve.core.posing.value_names import ValueKind
+from tests.systems import quaternion_rates
 
 
 @dataclass(frozen=True, eq=False)

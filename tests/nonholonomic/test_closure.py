@@ -19,8 +19,8 @@ from daesolve.errors import (
     UnknownNameError,
 )
 from daesolve.nonholonomic import no_slip_closure
+from tests.systems import four_bar_state, four_bar_windows, pendulum, wheel, wheel_state
 
-from ..systems import four_bar_state, four_bar_windows, pendulum, wheel, wheel_state
 from . import tables
 from .vehicles import constrained, two_skates
 

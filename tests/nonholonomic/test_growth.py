@@ -15,8 +15,8 @@ import daesolve as ds
 from daesolve.errors import DegenerateStartError, OutOfRangeError, PosingError, UnknownNameError
 from daesolve.nonholonomic.growth import growth_vector, growth_vector_report
 from daesolve.nonholonomic.pfaff import substitutable_combinations
+from tests.systems import EPSILON, free_body, pendulum, wheel, wheel_state
 
-from ..systems import EPSILON, free_body, pendulum, wheel, wheel_state
 from . import tables
 from .vehicles import (
     car_with_trailers,

@@ -20,8 +20,8 @@ from daesolve.errors import (
     UnknownNameError,
 )
 from daesolve.nonholonomic.pfaff import substitutable_combinations, substitutable_report
+from tests.systems import EPSILON, pendulum, wheel, wheel_state
 
-from ..systems import EPSILON, pendulum, wheel, wheel_state
 from . import tables
 from .vehicles import constrained, two_skates
 

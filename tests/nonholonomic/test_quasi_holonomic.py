@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
-from daesolve.equations.consistency import instantaneous
+from daesolve.core.equations.consistency import instantaneous
+from daesolve.core.posing.symbols import time
 from daesolve.errors import (
     InconsistentStateError,
     OutOfRangeError,
@@ -18,7 +19,6 @@ from daesolve.nonholonomic.quasi_holonomic import (
     is_quasi_holonomic,
     quasi_holonomic_report,
 )
-from daesolve.posing.symbols import time
 
 from .tables import (
     CART,

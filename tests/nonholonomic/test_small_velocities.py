@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import daesolve as ds
-from daesolve.equations.consistency import instantaneous
+from daesolve.core.equations.consistency import instantaneous
 from daesolve.errors import NoSlowManifoldError, OutOfRangeError, PosingError, UnknownNameError
 from daesolve.nonholonomic.small_velocities import small_velocities
 

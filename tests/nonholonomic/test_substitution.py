@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.algebra.translation import function_of
-from daesolve.equations.consistency import instantaneous
+from daesolve.core.equations.consistency import instantaneous
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.posing.symbols import time
 from daesolve.errors import NotQuasiHolonomicError, PosingError
 from daesolve.nonholonomic.substitution import eliminate
-from daesolve.posing.symbols import time
 
 from .tables import (
     CART,

@@ -3,8 +3,8 @@ from importlib import import_module
 import pytest
 
 import daesolve as ds
-from daesolve.formulations import FORMULATIONS
-from daesolve.solvers import SOLVERS
+from daesolve.core.formulations import FORMULATIONS
+from daesolve.core.solvers import SOLVERS
 
 PAPERS = import_module("daesolve.plugins.citation")  # `daesolve.citation` is the function
 
@@ -66,6 +66,6 @@ def test_a_system_of_ones_own_is_cited_without_a_problem(capsys):
 
 
 def test_where_nothing_was_run_it_says_so(monkeypatch):
-    monkeypatch.setattr("daesolve.trajectory.trajectory._latest", [])
+    monkeypatch.setattr("daesolve.core.results.trajectory.trajectory._latest", [])
     with pytest.raises(ds.DaesolveError, match="nothing has been run yet"):
         ds.citation()

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import daesolve as ds
 from daesolve.cli.app import app
-from daesolve.drawing import evaluate
+from daesolve.core.solvers import Dop853, Lsoda
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError
+from daesolve.multibody.drawing import evaluate
 from daesolve.reporting.document import document
-from daesolve.solvers import Dop853, Lsoda
 from tests.reference import bogies as truth
 
 STATES = (*truth.COORDINATES, *truth.VELOCITIES)

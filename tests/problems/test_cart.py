@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import daesolve as ds
 from daesolve.cli.app import app
-from daesolve.drawing import Line, evaluate, from_json
+from daesolve.multibody.drawing import Line, evaluate, from_json
 from daesolve.reporting import document, with_drawing
 from tests.reference.cart import STATES, cart_states
 

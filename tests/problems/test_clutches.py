@@ -7,7 +7,7 @@ import pytest
 from daesolve_problems.mechanisms.clutches import problem
 
 import daesolve as ds
-from daesolve.drawing import evaluate, from_json
+from daesolve.multibody.drawing import evaluate, from_json
 from daesolve.reporting import document, with_drawing
 
 FREE = {"drag": 0.0}

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-
-from ..reference.five_bar import FiveBar
-from ..reference.robot_arm import torques
+from tests.reference.five_bar import FiveBar
+from tests.reference.robot_arm import torques
 
 JOINTS = ("waist", "shoulder", "elbow")
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import brentq
 
 import daesolve as ds
-from daesolve.posing.value_names import instants
+from daesolve.core.posing.value_names import instants
 
 LONGEST = 2.0
 """Of the runs, s."""

@@ -10,7 +10,7 @@ from daesolve_problems.guided import cam_follower, drawer
 from scipy.optimize import brentq
 
 import daesolve as ds
-from daesolve.trajectory.results import Outcome
+from daesolve.core.results.trajectory.results import Outcome
 
 # -- the cam follower ------------------------------------------------------------------------------
 

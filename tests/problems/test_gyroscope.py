@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import daesolve as ds
 from daesolve.cli.app import app
-from daesolve.drawing import Dot, evaluate, from_json
 from daesolve.errors import OutOfRangeError, SecondaryConstraintsError
+from daesolve.multibody.drawing import Dot, evaluate, from_json
 from daesolve.reporting import document, with_drawing
 from tests.reference import gyroscope as truth
 

@@ -8,15 +8,14 @@ from daesolve_problems.mechanisms import bricard, governor, pendulum_chain, roll
 from daesolve_problems.mechanisms import spinning_top as spinning
 
 import daesolve as ds
-from daesolve.drawing import Line, evaluate, from_json
 from daesolve.errors import OutOfRangeError, RedundantConstraintsError
+from daesolve.multibody.drawing import Line, evaluate, from_json
 from daesolve.reporting import document, with_drawing
-
-from ..reference.mechanisms_bricard import Rods, points
-from ..reference.mechanisms_chain import chain_angles
-from ..reference.mechanisms_governor import Governor
-from ..reference.mechanisms_top import Top
-from ..reference.rolling_disc import Disc
+from tests.reference.mechanisms_bricard import Rods, points
+from tests.reference.mechanisms_chain import chain_angles
+from tests.reference.mechanisms_governor import Governor
+from tests.reference.mechanisms_top import Top
+from tests.reference.rolling_disc import Disc
 
 CORNERS = [f"p{number}_{axis}" for number in range(2, 6) for axis in "xyz"]
 

@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ..reference.mechanisms_bricard import PUBLISHED as BRICARD
-from ..reference.mechanisms_bricard import Rods, joint_axes, points
-from ..reference.mechanisms_chain import chain_angles
-from ..reference.mechanisms_governor import PUBLISHED as GOVERNOR
-from ..reference.mechanisms_governor import Governor
-from ..reference.mechanisms_top import Top
+from tests.reference.mechanisms_bricard import PUBLISHED as BRICARD
+from tests.reference.mechanisms_bricard import Rods, joint_axes, points
+from tests.reference.mechanisms_chain import chain_angles
+from tests.reference.mechanisms_governor import PUBLISHED as GOVERNOR
+from tests.reference.mechanisms_governor import Governor
+from tests.reference.mechanisms_top import Top
 
 
 def times_and_values(published):

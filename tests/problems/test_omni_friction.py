@@ -12,11 +12,11 @@ from daesolve_problems.omni_friction import problem
 from daesolve_problems.omni_friction.comparing import matched_motion
 from daesolve_problems.omni_friction.loads import loads
 
+from daesolve.core.results.trajectory.results import Outcome
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.solvers import RadauIIA
 from daesolve.errors import OutOfRangeError, UndeterminedMotionError
 from daesolve.reporting.document import document
-from daesolve.solvers import RadauIIA
-from daesolve.trajectory.results import Outcome
-from daesolve.trajectory.trajectory import Trajectory
 from tests.reference.omni_friction_bodies import Vehicle
 
 COARSE = RadauIIA(rtol=1e-6, atol=1e-8)

@@ -14,8 +14,8 @@ from daesolve_problems.omni_friction.reduced import reduced
 from daesolve_problems.omni_wheels import numbered
 
 import daesolve as ds
-from daesolve.equations.dynamics import Dynamics
-from daesolve.equations.rank import constraint_rank, friction_on_redundant
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.rank import constraint_rank, friction_on_redundant
 
 OFF_CENTRE = {"platform_centre_x": 0.03, "platform_centre_y": -0.02}
 

@@ -14,8 +14,8 @@ from daesolve_problems.omni_vehicle import problem as rolling
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daesolve.drawing import evaluate, from_json
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import evaluate, from_json
 from daesolve.reporting import document, with_drawing
 from daesolve.reporting.sampling import columns
 from tests.reference import omni_inertialess as truth

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.trajectory.results import Outcome
+from daesolve.core.results.trajectory.results import Outcome
 
 PROBLEM = ds.problem("omni-rolling")
 TORQUES = {"motor_1": "1e-3 * sin(3 * t)", "motor_2": 2e-3, "motor_3": -1e-3}

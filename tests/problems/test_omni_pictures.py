@@ -12,7 +12,7 @@ from daesolve_problems.omni_vehicle import problem
 from daesolve_problems.omni_vehicle.motion import pieces, sizes, turns
 from daesolve_problems.omni_vehicle.pictures import drawing, motion
 
-from daesolve.drawing import Outline, evaluate, from_json
+from daesolve.multibody.drawing import Outline, evaluate, from_json
 from daesolve.reporting import document, style, with_drawing
 from daesolve.reporting.figures.scene import scene
 from daesolve.reporting.sampling import columns

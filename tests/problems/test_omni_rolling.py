@@ -11,8 +11,8 @@ import pytest
 from daesolve_problems.omni_vehicle import problem
 
 import daesolve as ds
+from daesolve.core.preparation.preparing import Request, prepare
 from daesolve.errors import OutOfRangeError
-from daesolve.preparation.preparing import Request, prepare
 from tests.reference.omni_bodies import Vehicle
 
 SHAPES = ((3, 5), (4, 6), (5, 4), (3, 3))

@@ -12,8 +12,7 @@ from daesolve_problems.omni_wheel.models import wheel_of
 
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.reporting import document, with_drawing
-
-from ..reference.one_omni_wheel import Wheel
+from tests.reference.one_omni_wheel import Wheel
 
 WHEEL = omni_wheel.problem
 

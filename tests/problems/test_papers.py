@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from daesolve.papers import make
+from daesolve.reporting.papers import make
 
 PROJECT = Path(__file__).parents[2] / "problems" / "pyproject.toml"
 POINTS = tomllib.loads(PROJECT.read_text())["project"]["entry-points"]["daesolve.papers"]

@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 import daesolve as ds
 from daesolve.cli.app import app
-from daesolve.drawing import Arrow, Dot, Outline, evaluate, from_json
 from daesolve.errors import (
     AmbiguousVariant,
     NoValidVariant,
@@ -17,6 +16,7 @@ from daesolve.errors import (
     UnphysicalVariant,
     VariantError,
 )
+from daesolve.multibody.drawing import Arrow, Dot, Outline, evaluate, from_json
 from daesolve.reporting import document, with_drawing
 from tests.reference.prisms import CASES as PRISMS
 from tests.reference.prisms import Prism, random_prism

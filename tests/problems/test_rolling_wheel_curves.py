@@ -6,8 +6,8 @@ import pytest
 from daesolve_problems import curves
 
 import daesolve as ds
-from daesolve.drawing import Drawing, from_json
 from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError
+from daesolve.multibody.drawing import Drawing, from_json
 from daesolve.reporting import document, with_drawing
 from tests.reference import bowl
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.core.preparation.preparing import Request, prepare
 from daesolve.errors import DegenerateStartError
-from daesolve.preparation.preparing import Request, prepare
 from tests.reference import printed_hoop, stored_pendulum
 from tests.reference import rolling_wheel as truth
 

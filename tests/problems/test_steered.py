@@ -8,11 +8,10 @@ import scipy
 from daesolve_problems.steered import caster, n_trailer, roller_racer
 
 import daesolve as ds
-from daesolve.drawing import evaluate, from_json
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import evaluate, from_json
 from daesolve.reporting import document, with_drawing
-
-from ..reference import plane_vehicles as plane
+from tests.reference import plane_vehicles as plane
 
 
 def axle_of(run, body, centre):

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import daesolve as ds
 from daesolve.cli.app import app
-from daesolve.drawing import Arrow, Circle, from_json
 from daesolve.errors import UnknownNameError
+from daesolve.multibody.drawing import Arrow, Circle, from_json
 from daesolve.reporting import document, with_drawing
 from tests.reference import three_supports as truth
 

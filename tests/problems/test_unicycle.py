@@ -5,7 +5,7 @@ import pytest
 from daesolve_problems.unicycle import problem
 
 import daesolve as ds
-from daesolve.drawing import Outline, evaluate, from_json
+from daesolve.multibody.drawing import Outline, evaluate, from_json
 from daesolve.reporting import document, with_drawing
 from tests.reference.unicycle import total_turn, unicycle_states
 

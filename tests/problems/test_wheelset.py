@@ -16,12 +16,11 @@ from typer.testing import CliRunner
 import daesolve as ds
 from daesolve.analysis.root_locus import root_locus
 from daesolve.cli.app import app
-from daesolve.drawing import Outline, evaluate
 from daesolve.errors import NoSlowManifoldError, OutOfRangeError
+from daesolve.multibody.drawing import Outline, evaluate
 from daesolve.nonholonomic import no_slip_closure
 from daesolve.reporting.document import document as run_document
-
-from ..reference import wheelset as truth
+from tests.reference import wheelset as truth
 
 STATES = ("y", "psi", "y_dot", "psi_dot")
 TIMES = np.linspace(0.0, 6.0, 25)

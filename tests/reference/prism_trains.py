@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from daesolve.complementarity.horizontal import HorizontalComplementarity
+from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 
 FRICTION = (0.3, 0.6, 1.0)
 """Largest coefficients of friction of the members, in turn."""

@@ -17,8 +17,8 @@ from hypothesis.extra.numpy import arrays
 from matplotlib.animation import FFMpegWriter
 from PIL import Image
 
-from daesolve.drawing import Arrow, Circle, Dot, Drawing, Line, Outline, Trace
 from daesolve.errors import ArchiveError, DaesolveError, OutOfRangeError, UnknownNameError
+from daesolve.multibody.drawing import Arrow, Circle, Dot, Drawing, Line, Outline, Trace
 from daesolve.reporting import AnimationError, MissingFfmpegError, animate
 from daesolve.reporting.animation import FINENESS, _packed, player
 from daesolve.reporting.figures import renderer

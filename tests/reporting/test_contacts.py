@@ -19,8 +19,7 @@ from daesolve.reporting.contacts import (
     stretches,
 )
 from daesolve.reporting.html import page
-
-from ..rubbing import times_of
+from tests.rubbing import times_of
 
 
 def told(name, case=None, **options):

@@ -9,12 +9,12 @@ import pytest
 from matplotlib.figure import Figure
 
 import daesolve as ds
+from daesolve.core.results.storage.files import OPENING
 from daesolve.errors import ArchiveError, UnknownNameError
 from daesolve.reporting import document, load, rebuild, with_opening
 from daesolve.reporting.figures import outputs
 from daesolve.reporting.figures.curves import draw_curve
 from daesolve.reporting.opening import with_kept_opening
-from daesolve.storage.files import OPENING
 
 PERIOD = 2.0 * np.pi
 

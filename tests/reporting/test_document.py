@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import daesolve as ds
+from daesolve.core.results.trajectory.results import EventRecord, Impact
 from daesolve.errors import DaesolveError
 from daesolve.reporting import ReportError, document, dump, load, without_series
 from daesolve.reporting.document import EVENTS_WITH_STATES, plain
-from daesolve.trajectory.results import EventRecord, Impact
 from tests.reporting.conftest import IDENTITY
 
 CONTRACT = [
@@ -138,7 +138,7 @@ def test_of_a_long_run_few_samples_are_kept_evenly_and_the_first_stretch_whole(s
 
 
 def test_the_opening_is_bounded(stored, monkeypatch):
-    monkeypatch.setattr(import_module("daesolve.trajectory.joining"), "OPENING", 30)
+    monkeypatch.setattr(import_module("daesolve.core.results.trajectory.joining"), "OPENING", 30)
     opening = load(stored, 41)["opening"]
     assert 15 < len(opening["times"]) == len(opening["outputs"]["energy"]) <= 30
     np.testing.assert_allclose(np.diff(opening["times"]), opening["times"][1], rtol=1e-12)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Trace
+from daesolve.core.results.trajectory.results import EventRecord
+from daesolve.core.results.trajectory.samples import Samples
+from daesolve.multibody.drawing import Dot, Drawing, Trace
 from daesolve.reporting import ReportError, animate, with_drawing
 from daesolve.reporting.excerpt import MOST_ELSE, MOST_EVENTS, MOST_SHOWN, Playing, from_run
 from daesolve.reporting.film import film
-from daesolve.trajectory.results import EventRecord
-from daesolve.trajectory.samples import Samples
 
 DRAWING = Drawing([Trace(("x", "y")), Dot(("x", "y"))])
 IDENTITY = {"problem": "pendulum", "case": "release"}

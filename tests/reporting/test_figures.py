@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from daesolve.core.results.trajectory.joining import Series, rate_name, turning_points
 from daesolve.reporting import figures
 from daesolve.reporting.facts import agreement, labels
 from daesolve.reporting.figures.accuracy import largest_unaccounted, terms, unaccounted
 from daesolve.reporting.figures.panels import ROWS
 from daesolve.reporting.figures.style import in_a_column, svg
 from daesolve.reporting.sampling import MOST_EVENTS, envelope, resolved, tally
-from daesolve.trajectory.joining import Series, rate_name, turning_points
 
 
 def drawn(draw, documents):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daesolve.drawing import Camera, Circle, Dot, Drawing, Line, Polar, Trace
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import Camera, Circle, Dot, Drawing, Line, Polar, Trace
 from daesolve.reporting import ReportError, with_drawing
 from daesolve.reporting.excerpt import Playing, from_document
 from daesolve.reporting.film import film as film_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Linear
+from daesolve.multibody.drawing import Dot, Drawing, Linear
 from daesolve.reporting import animate, document, with_drawing
 from daesolve.reporting.filming import filmed
 from daesolve.reporting.opening import with_opening

@@ -9,8 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import daesolve as ds
-from daesolve.drawing import Drawing, Line
 from daesolve.errors import OutputExistsError
+from daesolve.multibody.drawing import Drawing, Line
 from daesolve.reporting import ReportError, load, make_empty, page, rebuild
 from daesolve.reporting.html import EVENTS_SHOWN
 from tests.reporting.conftest import bare, pendulum

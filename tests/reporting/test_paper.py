@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from daesolve.drawing import Circle, Dot, Drawing, Line, Trace
+from daesolve.multibody.drawing import Circle, Dot, Drawing, Line, Trace
 from daesolve.reporting import animate
 from daesolve.reporting.branches import branch_page
 from tests.browser import open_browser

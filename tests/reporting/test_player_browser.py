@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from daesolve.drawing import Camera, Circle, Dot, Drawing, Line, Trace
+from daesolve.multibody.drawing import Camera, Circle, Dot, Drawing, Line, Trace
 from daesolve.reporting import animate
+from tests.browser import open_browser
 
-from ..browser import open_browser
 from .test_film import RADIUS, moving
 
 if TYPE_CHECKING:

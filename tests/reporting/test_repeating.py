@@ -4,10 +4,10 @@ import sys
 import pytest
 
 import daesolve as ds
-from daesolve.preparation.naming import formulation_of
+from daesolve.core.preparation.naming import formulation_of
 from daesolve.reporting import load
 from daesolve.reporting.repeating import command, python
-from tests.preparation.test_extensions import install
+from tests.core.preparation.test_extensions import install
 from tests.reporting.conftest import pendulum
 from tests.reporting.own_formulation import Weighted
 

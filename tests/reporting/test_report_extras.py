@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 from rich.console import Console
 
-from daesolve.drawing import to_json
+from daesolve.multibody.drawing import to_json
 from daesolve.reporting import facts, page, summary
 from daesolve.reporting.figures.hovering import with_values
 from daesolve.reporting.figures.scene import _magnified

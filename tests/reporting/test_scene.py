@@ -7,7 +7,7 @@ from matplotlib.colors import same_color
 from matplotlib.patches import Circle as Disc
 from matplotlib.patches import FancyArrowPatch, Polygon
 
-from daesolve.drawing import (
+from daesolve.multibody.drawing import (
     Arrow,
     Circle,
     Dot,

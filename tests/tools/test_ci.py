@@ -119,8 +119,12 @@ def test_the_slow_and_the_long_tests_of_a_selection_run():
 
 
 def test_long_tests_run_beside_what_changed_alone():
-    tests = ["tests/contact/test_impacts.py", "tests/contact/deep/test_x.py", "tests/test_pairs.py"]
-    assert beside(tests, ["daesolve/contact/impacts.py"]) == tests[:1]
+    tests = [
+        "tests/contact/decisions/test_impacts.py",
+        "tests/contact/decisions/deep/test_x.py",
+        "tests/test_pairs.py",
+    ]
+    assert beside(tests, ["daesolve/contact/decisions/impacts.py"]) == tests[:1]
     assert beside(tests, ["daesolve/errors.py", "README.md", tests[1]]) == [tests[1]]
     wheel = "tests/problems/test_rolling_wheel.py"
     assert beside([*tests, wheel], ["problems/daesolve_problems/cart/bodies.py"]) == [wheel]

@@ -18,7 +18,7 @@ cart = "daesolve_problems.cart:problem"
 """
 LAYERS = """
 [[tool.importlinter.contracts]]
-ignore_imports = ["daesolve.showing -> daesolve.pages"]
+ignore_imports = ["daesolve.core.results.showing -> daesolve.pages"]
 """
 TREE = {
     "pyproject.toml": LAYERS,
@@ -28,7 +28,7 @@ TREE = {
     "from .plugins.registry import problem as problem\n__version__: str",
     "daesolve/__main__.py": "from daesolve.cli.app import main",
     "daesolve/a.py": "def solve():\n    from daesolve.late import inner",
-    "daesolve/b.py": "from daesolve.showing import Shown\nclass Run(Shown): ...",
+    "daesolve/b.py": "from daesolve.core.results.showing import Shown\nclass Run(Shown): ...",
     "daesolve/cli/__init__.py": "",
     "daesolve/cli/app.py": "import importlib\ndef main(name):\n"
     "    importlib.import_module(f'daesolve.cli.{name}')",
@@ -37,13 +37,13 @@ TREE = {
     "daesolve/pages.py": "",
     "daesolve/plugins/__init__.py": "",
     "daesolve/plugins/registry.py": "def problem(name): ...",
-    "daesolve/showing.py": "class Shown:\n    def plot(self):\n        import daesolve.pages",
-    "daesolve/solvers/__init__.py": "from .one import One\nfrom .two import Two\nALL = One, Two",
-    "daesolve/solvers/one.py": "class One: ...",
-    "daesolve/solvers/page.jinja": "",
-    "daesolve/solvers/two.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
+    "daesolve/core/results/showing.py": "class Shown:\n    def plot(self):\n        import daesolve.pages",
+    "daesolve/core/solvers/__init__.py": "from .one import One\nfrom .two import Two\nALL = One, Two",
+    "daesolve/core/solvers/one.py": "class One: ...",
+    "daesolve/core/solvers/page.jinja": "",
+    "daesolve/core/solvers/two.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
     "    import daesolve.late\nclass Two: ...",
-    "daesolve_pytest.py": "def drift():\n    import daesolve.solvers.two",
+    "daesolve_pytest.py": "def drift():\n    import daesolve.core.solvers.two",
     "docs/index.md": "",
     "problems/daesolve_problems/cart.py": "",
     "problems/daesolve_problems/hoop.py": "",
@@ -62,16 +62,16 @@ TREE = {
         ("import daesolve as ds\ngetattr(ds, 'Run')", "daesolve/b.py", True),
         ("import daesolve as ds\nds.unknown", "daesolve/b.py", True),
         ("from daesolve import solve", "daesolve/a.py", True),
-        ("from daesolve.solvers import One", "daesolve/solvers/one.py", True),
-        ("from daesolve.solvers import One", "daesolve/solvers/__init__.py", True),
-        ("from daesolve.solvers import One", "daesolve/solvers/two.py", False),
-        ("from daesolve.solvers import ALL", "daesolve/solvers/two.py", True),
-        ("from daesolve.solvers import *", "daesolve/solvers/two.py", True),
-        ("import daesolve.solvers.one", "daesolve/solvers/two.py", False),
-        ("import daesolve.solvers.two", "daesolve/late.py", False),
-        ("import daesolve.solvers.one", "daesolve/solvers/page.jinja", True),
-        ("import daesolve.a", "daesolve/solvers/page.jinja", False),
-        ("load('daesolve.solvers.two')", "daesolve/solvers/two.py", True),
+        ("from daesolve.core.solvers import One", "daesolve/core/solvers/one.py", True),
+        ("from daesolve.core.solvers import One", "daesolve/core/solvers/__init__.py", True),
+        ("from daesolve.core.solvers import One", "daesolve/core/solvers/two.py", False),
+        ("from daesolve.core.solvers import ALL", "daesolve/core/solvers/two.py", True),
+        ("from daesolve.core.solvers import *", "daesolve/core/solvers/two.py", True),
+        ("import daesolve.core.solvers.one", "daesolve/core/solvers/two.py", False),
+        ("import daesolve.core.solvers.two", "daesolve/late.py", False),
+        ("import daesolve.core.solvers.one", "daesolve/core/solvers/page.jinja", True),
+        ("import daesolve.a", "daesolve/core/solvers/page.jinja", False),
+        ("load('daesolve.core.solvers.two')", "daesolve/core/solvers/two.py", True),
         ("run('from daesolve import Run; Run()')", "daesolve/b.py", True),
         ("run('from daesolve import Run {')", "daesolve/b.py", True),
         ("run(['python', '-m', 'daesolve', 'run'])", "daesolve/cli/run.py", True),
@@ -83,8 +83,8 @@ TREE = {
         ("import daesolve as d\nd.problem(name)", "problems/daesolve_problems/cart.py", True),
         ("from daesolve import Run\nRun().x", "daesolve/pages.py", False),
         ("from daesolve import Run\nRun().plot()", "daesolve/pages.py", True),
-        ("def test_x(drift): ...", "daesolve/solvers/two.py", True),
-        ("def test_x(): ...", "daesolve/solvers/two.py", False),
+        ("def test_x(drift): ...", "daesolve/core/solvers/two.py", True),
+        ("def test_x(): ...", "daesolve/core/solvers/two.py", False),
         ("def test_x(): ...", "daesolve_pytest.py", True),
         ("(ROOT / 'docs').glob('*.md')", "docs/index.md", True),
         ("(ROOT / 'docs').glob('*.md')", "daesolve/b.py", True),
@@ -123,10 +123,12 @@ def here():
 
 @pytest.mark.slow
 def test_in_this_tree_layers_far_apart_do_not_reach_each_other(here):
-    gallery = here.reached(["daesolve/gallery/page.py"])
-    segment = {Path(path).parent.name for path in here.reached(["daesolve/solvers/segment.py"])}
-    assert any(path.startswith("tests/gallery/") for path in gallery)
-    assert not any(path.startswith("tests/algebra/") for path in gallery)
+    gallery = here.reached(["daesolve/reporting/gallery/page.py"])
+    segment = {
+        Path(path).parent.name for path in here.reached(["daesolve/core/solvers/segment.py"])
+    }
+    assert any(path.startswith("tests/reporting/gallery/") for path in gallery)
+    assert not any(path.startswith("tests/core/expressions/") for path in gallery)
     assert {"solvers", "problems", "solving"} <= segment
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import daesolve as ds
-from daesolve.formulations import FORMULATIONS
-from daesolve.solvers import SOLVERS
-from daesolve.trajectory.results import Verification
+from daesolve.core.formulations import FORMULATIONS
+from daesolve.core.results.trajectory.results import Verification
+from daesolve.core.solvers import SOLVERS
 
 Values = Mapping[str, float]
 EXPLICIT = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.solvers import SOLVERS
+from daesolve.core.solvers import SOLVERS
 
 from .case import DOUBT, LIMIT, bound_of_solver, notes_of, within
 from .grammar import END, Sentence

@@ -7,7 +7,8 @@ from zlib import crc32
 
 import pytest
 
-from ..systems import WITHOUT_ASSIMULO
+from tests.systems import WITHOUT_ASSIMULO
+
 from . import battery
 from .case import EXPLICIT, Case, judge
 

@@ -9,11 +9,10 @@ import pytest
 
 import daesolve as ds
 from daesolve.verification.error_growth import lyapunov_time, measured_growth, sizes_of_states
-
-from ..billiards import circular_billiard, sinai_billiard
-from ..hybrid_systems import bouncing_ball, peg_pendulum
-from ..reference import sinai_billiard as billiard
-from ..systems import chain, pendulum, prepared_run, wheel, wheel_state
+from tests.billiards import circular_billiard, sinai_billiard
+from tests.hybrid_systems import bouncing_ball, peg_pendulum
+from tests.reference import sinai_billiard as billiard
+from tests.systems import chain, pendulum, prepared_run, wheel, wheel_state
 
 BILLIARD = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
 

@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.contact.friction.sliding import Sliding
+from daesolve.core.solvers.heyoka_code import hy
 from daesolve.errors import MissingBackendError, UnsupportedError
-from daesolve.friction.sliding import Sliding
-from daesolve.solvers.heyoka_code import hy
 from daesolve.verification import quadruple
 from daesolve.verification.quadruple import PRECISION, evaluate, quads
-
-from ..billiards import sinai_billiard
-from ..friction.test_sliding import BACKWARDS, timed_prism
-from ..hybrid_systems import (
+from tests.billiards import sinai_billiard
+from tests.contact.friction.test_sliding import BACKWARDS, timed_prism
+from tests.hybrid_systems import (
     GRAVITY,
     SLOPE,
     SPOKES,
@@ -31,8 +30,8 @@ from ..hybrid_systems import (
     shaken_ball,
     thermostat,
 )
-from ..reference import sinai_billiard as billiard
-from ..sliding_bodies import BLOCK, DISC, FRICTION
+from tests.reference import sinai_billiard as billiard
+from tests.sliding_bodies import BLOCK, DISC, FRICTION
 
 DROP = {"y": 1.0, "y_dot": 0.0}
 OMNI = Path(__file__).parents[1] / "reference" / "omni_reference.json"

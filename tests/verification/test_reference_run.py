@@ -9,9 +9,8 @@ import pytest
 
 import daesolve as ds
 from daesolve.verification.reference_run import TOLERANCE
-
-from ..reference.pendulum import pendulum_states
-from ..systems import (
+from tests.reference.pendulum import pendulum_states
+from tests.systems import (
     chain,
     chain_state,
     free_body,

@@ -8,11 +8,10 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import UnsupportedError
-
-from ..billiards import sinai_billiard
-from ..hybrid_systems import bouncing_ball
-from ..reference import sinai_billiard as billiard
-from ..systems import oscillator, pendulum, prepared_run
+from tests.billiards import sinai_billiard
+from tests.hybrid_systems import bouncing_ball
+from tests.reference import sinai_billiard as billiard
+from tests.systems import oscillator, pendulum, prepared_run
 
 BILLIARD = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
 
@@ -74,7 +73,7 @@ def test_a_run_that_did_not_finish_is_not_repeated():
 def test_verifying_leaves_the_prepared_run_alone():
     prepared = prepared_run(pendulum(), 5.0, {"x": -1.0})
     before = prepared.values.copy(), prepared.initial.copy()
-    from daesolve.integration.simulation import simulate
+    from daesolve.core.run.integration.simulation import simulate
     from daesolve.verification.second_run import verify
 
     run = simulate(prepared)

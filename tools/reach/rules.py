@@ -25,10 +25,10 @@ COMMAND = "daesolve.__main__"
 LISTING = (
     COMMAND,
     "daesolve.cli",
-    "daesolve.gallery",
-    "daesolve.papers",
+    "daesolve.reporting.gallery",
+    "daesolve.reporting.papers",
     "daesolve.problems",
-    "daesolve.template",
+    "daesolve.plugins.template",
     "daesolve.plugins.registry.problems",
 )
 """What goes through all installed problems or papers, or opens one whose name no constant says."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import Evaluator
-from daesolve.equations.dynamics import Dynamics
-from daesolve.formulations import OdeProblem
-from daesolve.posing.value_names import instants
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.formulations import OdeProblem
+from daesolve.core.posing.value_names import instants
 
 SAMPLES = 8
 """The number of random places at which expressions are compared with themselves later."""

@@ -15,14 +15,14 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import Evaluator
 from daesolve.analysis.manifold import sizes_of
-from daesolve.equations.fitting import fitting_values
-from daesolve.formulations import OdeProblem
-from daesolve.integration.record import Boundary, Happening
-from daesolve.modes.guard_table import GuardTable
-from daesolve.preparation.preparing import Prepared
-from daesolve.solvers.resting import sizes_of_terms
+from daesolve.core.equations.fitting import fitting_values
+from daesolve.core.events.guard_table import GuardTable
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.formulations import OdeProblem
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.run.integration.record import Boundary, Happening
+from daesolve.core.solvers.resting import sizes_of_terms
 
 CONTINUOUS = 1e-7
 """A change of a rate or a guard below this part of its largest value is none.

@@ -21,6 +21,7 @@ from daesolve.analysis.orbits.shooting import shoot, slopes_of
 from daesolve.analysis.orbits.special import Kind, resonance
 from daesolve.analysis.orbits.special_digits import confirmed_value
 from daesolve.analysis.orbits.switching import UNSWITCHED, switched
+from daesolve.core.results.showing import Shown
 from daesolve.errors import (
     NotPeriodicError,
     OutOfRangeError,
@@ -28,7 +29,6 @@ from daesolve.errors import (
     is_number,
     unknown_name,
 )
-from daesolve.showing import Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

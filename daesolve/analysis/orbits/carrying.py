@@ -10,8 +10,8 @@ import numpy as np
 from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.pieces import Flight
 from daesolve.analysis.propagation import TOGETHER, Propagation, legs_of
-from daesolve.integration.record import Happening
-from daesolve.posing.value_names import ValueKind
+from daesolve.core.posing.value_names import ValueKind
+from daesolve.core.run.integration.record import Happening
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,25 +22,25 @@ from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.pieces import Flight, Node, flown
 from daesolve.analysis.orbits.tongues import Misses, Tongue, tongue, zeros
 from daesolve.analysis.variational import differentiated
-from daesolve.errors import (
-    NotPeriodicError,
-    OutOfRangeError,
-    is_number,
-    unknown_name,
-)
-from daesolve.integration.run_options import (
+from daesolve.core.interruptions import noted_interruptions
+from daesolve.core.preparation.examination import starting_point
+from daesolve.core.preparation.preparing import prepare
+from daesolve.core.preparation.request import with_inputs
+from daesolve.core.results.trajectory.results import Outcome
+from daesolve.core.run.integration.run_options import (
     BoundProblem,
     RunOptions,
     Source,
     check_options,
     requested_of,
 )
-from daesolve.integration.sampling import every
-from daesolve.interruptions import noted_interruptions
-from daesolve.preparation.examination import starting_point
-from daesolve.preparation.preparing import prepare
-from daesolve.preparation.request import with_inputs
-from daesolve.trajectory.results import Outcome
+from daesolve.core.run.integration.sampling import every
+from daesolve.errors import (
+    NotPeriodicError,
+    OutOfRangeError,
+    is_number,
+    unknown_name,
+)
 
 MOST = 64
 """The largest denominator of a ratio in the search."""

@@ -38,7 +38,23 @@ from daesolve.analysis.orbits.steady_states import far_note, prepared_near, stea
 from daesolve.analysis.orbits.symmetry import UpTo
 from daesolve.analysis.orbits.verification import check_by_run, check_clocks, confirmed
 from daesolve.analysis.sections import guarded
-from daesolve.equations.consistency import check_named, start_value
+from daesolve.core.equations.consistency import check_named, start_value
+from daesolve.core.interruptions import noted_interruptions
+from daesolve.core.posing.events import EITHER, Direction
+from daesolve.core.preparation.lately import prepare_once
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.request import Request
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.run_options import (
+    BoundProblem,
+    RunOptions,
+    Source,
+    check_options,
+    requested_of,
+)
+from daesolve.core.solvers import Solver
+from daesolve.core.system.consistent_state import check_system, parameter_values
+from daesolve.core.system.system import System
 from daesolve.errors import (
     InconsistentStateError,
     NotPeriodicError,
@@ -46,22 +62,6 @@ from daesolve.errors import (
     UnsupportedError,
     is_number,
 )
-from daesolve.integration.run_options import (
-    BoundProblem,
-    RunOptions,
-    Source,
-    check_options,
-    requested_of,
-)
-from daesolve.interruptions import noted_interruptions
-from daesolve.posing.events import EITHER, Direction
-from daesolve.preparation.lately import prepare_once
-from daesolve.preparation.preparing import Prepared
-from daesolve.preparation.request import Request
-from daesolve.solvers import Solver
-from daesolve.system.consistent_state import check_system, parameter_values
-from daesolve.system.system import System
-from daesolve.trajectory.trajectory import Trajectory
 
 AMISS = 1e-5
 """The largest distance, in sizes, by which an orbit may miss itself, for example near grazing."""

@@ -13,7 +13,6 @@ from functools import cached_property, partial
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import Evaluator
 from daesolve.analysis.orbits.autonomy import clocks, is_autonomous, resets_of
 from daesolve.analysis.orbits.bends import Bends
 from daesolve.analysis.orbits.pieces import (
@@ -24,16 +23,17 @@ from daesolve.analysis.orbits.pieces import (
     last_within,
 )
 from daesolve.analysis.variational import guard_slopes
-from daesolve.equations.consistency import Start, complete_start
+from daesolve.core.equations.consistency import Start, complete_start
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.posing.value_names import ValueKind
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.results.trajectory.results import Continuation, Outcome
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.record import Boundary, Happening, RunRecord
+from daesolve.core.run.integration.sampling import At
+from daesolve.core.run.integration.simulation import simulate_recorded
+from daesolve.core.solvers import Solver
 from daesolve.errors import NotPeriodicError, UnsupportedError
-from daesolve.integration.record import Boundary, Happening, RunRecord
-from daesolve.integration.sampling import At
-from daesolve.integration.simulation import simulate_recorded
-from daesolve.posing.value_names import ValueKind
-from daesolve.preparation.preparing import Prepared
-from daesolve.solvers import Solver
-from daesolve.trajectory.results import Continuation, Outcome
-from daesolve.trajectory.trajectory import Trajectory
 
 LONGER = 1.25
 """How far ahead a passage is first searched, as a multiple of the expected time."""

@@ -26,6 +26,7 @@ from daesolve.analysis.orbits.starts import moved_start
 from daesolve.analysis.orbits.stored_branch import Special, Store
 from daesolve.analysis.orbits.switching import hopf_period
 from daesolve.analysis.orbits.touching import passing_rates, touching
+from daesolve.core.interruptions import noted_interruptions
 from daesolve.errors import (
     DaesolveError,
     NotPeriodicError,
@@ -33,7 +34,6 @@ from daesolve.errors import (
     is_number,
     unknown_name,
 )
-from daesolve.interruptions import noted_interruptions
 
 FEW, MANY = 3, 6
 """The numbers of corrections up to which the step grows, and from which it shrinks."""

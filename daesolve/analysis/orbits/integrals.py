@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import Evaluator
 from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.pieces import Node
-from daesolve.equations.dynamics import Dynamics
-from daesolve.posing.symbols import velocity_name
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.posing.symbols import velocity_name
 
 
 @dataclass(frozen=True, eq=False)

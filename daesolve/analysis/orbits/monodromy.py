@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from daesolve.algebra.singular_values import null_space
 from daesolve.analysis.orbits.shooting import Shot, Slopes, Task, cotangent, tangent
+from daesolve.core.expressions.singular_values import null_space
 
 FORGOTTEN = 1e-9
 """Smaller multipliers count as zero: the earlier state is forgotten."""

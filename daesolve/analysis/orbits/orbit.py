@@ -14,11 +14,11 @@ from daesolve.analysis.orbits.newton import Found
 from daesolve.analysis.orbits.orders import DirectionalRates, directional_rates, most_growth
 from daesolve.analysis.orbits.pieces import flown
 from daesolve.analysis.orbits.shooting import Task
+from daesolve.core.results.showing import Shown
+from daesolve.core.results.trajectory.findings import Audit
+from daesolve.core.results.trajectory.results import EventRecord
+from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import OutOfRangeError, suggest_names
-from daesolve.showing import Shown
-from daesolve.trajectory.findings import Audit
-from daesolve.trajectory.results import EventRecord
-from daesolve.trajectory.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

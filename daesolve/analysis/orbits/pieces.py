@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.integration.record import Happening, RunRecord
-from daesolve.integration.sampling import At
-from daesolve.integration.simulation import simulate
-from daesolve.interruptions import interruption_left
-from daesolve.preparation.preparing import Prepared
-from daesolve.trajectory.results import Outcome
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.core.interruptions import interruption_left
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.results.trajectory.results import Outcome
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.record import Happening, RunRecord
+from daesolve.core.run.integration.sampling import At
+from daesolve.core.run.integration.simulation import simulate
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.monodromy import Multipliers
 from daesolve.analysis.orbits.pieces import Flight, Node, flown
 from daesolve.analysis.orbits.shooting import Shot, Task
-from daesolve.integration.record import Boundary
+from daesolve.core.run.integration.record import Boundary
 
 EPSILON = float(np.finfo(float).eps)
 NEAR = 1e-2

@@ -27,7 +27,7 @@ from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.integrals import Integral
 from daesolve.analysis.orbits.pieces import Flight, Node, Passage, flown
 from daesolve.analysis.orbits.symmetry import Group
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.core.results.trajectory.trajectory import Trajectory
 
 BY_DIFFERENCE = 1e-6
 """The change of a free amount for differentiating by it; the group is smooth."""

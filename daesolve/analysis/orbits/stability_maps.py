@@ -20,8 +20,8 @@ from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.stability_rows import BorderPoint, Line, Row, orbit_at, row_of
 from daesolve.analysis.orbits.stored_map import MapStore
+from daesolve.core.interruptions import noted_interruptions
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
-from daesolve.interruptions import noted_interruptions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,14 +14,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.algebra.singular_values import null_space
 from daesolve.analysis.orbits.flights import Node
 from daesolve.analysis.orbits.shooting import Shot, Slopes, Task, shoot, slopes_of
+from daesolve.core.expressions.singular_values import null_space
+from daesolve.core.preparation.lately import prepare_once
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.request import Request
+from daesolve.core.system.system import System
 from daesolve.errors import DaesolveError, InconsistentStateError
-from daesolve.preparation.lately import prepare_once
-from daesolve.preparation.preparing import Prepared
-from daesolve.preparation.request import Request
-from daesolve.system.system import System
 
 STEPS = 80
 """The most damped steps."""

@@ -18,8 +18,8 @@ import numpy as np
 
 from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.pieces import Node
+from daesolve.core.posing.symbols import velocity_name
 from daesolve.errors import NotPeriodicError, OutOfRangeError, PosingError, is_number, unknown_name
-from daesolve.posing.symbols import velocity_name
 
 ASIDE = (0.7, -1.9)
 """The change of a free amount that shows whether it changes the motion."""

@@ -30,9 +30,9 @@ from daesolve.analysis.orbits.curve import Curve, Point
 from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.pieces import Flight, Node
 from daesolve.analysis.variational import guard_slopes
+from daesolve.core.posing.events import EITHER, Event
+from daesolve.core.preparation.preparing import prepare
 from daesolve.errors import DaesolveError, NotPeriodicError
-from daesolve.posing.events import EITHER, Event
-from daesolve.preparation.preparing import prepare
 
 RISES = 100.0
 """K, in 1/period: how strongly a nonzero guard outweighs its rate."""

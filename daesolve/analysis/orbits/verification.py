@@ -21,8 +21,8 @@ from daesolve.analysis.orbits.shooting import (
     shoot,
     slopes_of,
 )
+from daesolve.core.solvers import Solver
 from daesolve.errors import NotPeriodicError
-from daesolve.solvers import Solver
 from daesolve.verification.second_run import ANOTHER_METHOD, check_verifier
 
 PERIODS = 10

@@ -13,12 +13,12 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
+from daesolve.core.posing.inputs import Inputs
 from daesolve.multibody.model_files.assembly import Assembly
 from daesolve.multibody.model_files.freedoms import Drive
 from daesolve.multibody.model_files.left_out import Left
 from daesolve.multibody.model_files.model import FileActuator, FileModel
 from daesolve.multibody.model_files.names import ACTUATOR
-from daesolve.posing.inputs import Inputs
 
 JOINT, JOINT_IN_PARENT = 0, 1
 """MuJoCo's numbers of what an actuator acts on."""

@@ -24,6 +24,8 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 
+from daesolve.core.posing.events import FALLING, Event, Stop
+from daesolve.core.posing.symbols import Interval, Parameters
 from daesolve.errors import UnsupportedError
 from daesolve.multibody.bodies import rate_of
 from daesolve.multibody.contribution import Contribution
@@ -32,8 +34,6 @@ from daesolve.multibody.joints import Joint
 from daesolve.multibody.model_files.model import FileJoint
 from daesolve.multibody.model_files.poses import turned_about
 from daesolve.multibody.places import Frame, axes_with_third
-from daesolve.posing.events import FALLING, Event, Stop
-from daesolve.posing.symbols import Interval, Parameters
 
 PARALLEL = 1e-6
 """The sine of an angle below which axes count as parallel."""

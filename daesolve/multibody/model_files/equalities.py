@@ -8,6 +8,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from daesolve.core.posing.goals import Holonomic
 from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.joints import Fixed, Spherical
 from daesolve.multibody.model_files.assembly import Assembly
@@ -17,7 +18,6 @@ from daesolve.multibody.model_files.model import FileEquality, FileModel
 from daesolve.multibody.model_files.names import JOINT as JOINT_NAMES
 from daesolve.multibody.model_files.poses import matrix_of
 from daesolve.multibody.places import Frame
-from daesolve.posing.goals import Holonomic
 
 CONNECT, WELD, JOINT = 0, 1, 2
 SITES = 6

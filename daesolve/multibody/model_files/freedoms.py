@@ -10,12 +10,12 @@ from math import cos
 import casadi as ca
 import numpy as np
 
+from daesolve.core.posing.events import FALLING, Event, Reset
+from daesolve.core.posing.symbols import ANY, Parameters
+from daesolve.core.system.system import Output
 from daesolve.multibody.contribution import AppliedForce, Contribution, GearedInertia, merged
 from daesolve.multibody.friction_laws import Coulomb
 from daesolve.multibody.model_files.model import FileJoint
-from daesolve.posing.events import FALLING, Event, Reset
-from daesolve.posing.symbols import ANY, Parameters
-from daesolve.system.system import Output
 
 RECOUNT_ANGLE = 3.0
 """How far an angle turns before its reference is renewed, rad; below pi."""

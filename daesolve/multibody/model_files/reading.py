@@ -11,6 +11,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.core.posing.inputs import NO_INPUTS, Inputs
+from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import ModelFileError, UnsupportedError, unknown_name
 from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.mechanism import Mechanism
@@ -31,8 +33,6 @@ from daesolve.multibody.model_files.names import Words
 from daesolve.multibody.model_files.parsing import parsed
 from daesolve.multibody.model_files.poses import matrix_of, poses, quaternion_of
 from daesolve.multibody.places import Frame
-from daesolve.posing.inputs import NO_INPUTS, Inputs
-from daesolve.system.system import MechanicalSystem
 
 NO_FRICTION, NO_SPRINGS, NO_DAMPERS, NO_GRAVITY = 1 | 4, 32, 64, 128
 """MuJoCo's bits for disabled features."""

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from daesolve.core.results.trajectory.joining import Series
 from daesolve.ensembles.sweep_results import Measured, MeasuredDependence
 from daesolve.reporting.facts import GOOD, ROUNDING, family, labels
 from daesolve.reporting.figures.panels import Curve, band, mark
@@ -34,7 +35,6 @@ from daesolve.reporting.figures.style import (
     ticks,
 )
 from daesolve.reporting.sampling import Document, event_statistics, resolved, series
-from daesolve.trajectory.joining import Series
 
 LAWS = ((0.5, "√t"), (1.0, "t"))
 """How errors grow without correction: by random rounding (Brouwer), and by a bias."""

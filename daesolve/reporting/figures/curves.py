@@ -14,10 +14,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.typing import ColorType
 
+from daesolve.core.results.trajectory.joining import joinable
 from daesolve.errors import unknown_name
 from daesolve.reporting.facts import short
 from daesolve.reporting.sampling import SEEN, Document, beginnings, in_order, resolved
-from daesolve.trajectory.joining import joinable
 
 KINDS = ("states", "reactions", "outputs")
 Quantity = str | Callable[[Document], np.ndarray]

@@ -11,6 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
 
+from daesolve.core.results.trajectory.joining import (
+    FEWEST,
+    LEAST_RANGE,
+    Series,
+    opening,
+    turning_points,
+)
 from daesolve.reporting.facts import family, labels
 from daesolve.reporting.figures.curves import mark_peak
 from daesolve.reporting.figures.style import (
@@ -35,7 +42,6 @@ from daesolve.reporting.sampling import (
     resolved,
     series,
 )
-from daesolve.trajectory.joining import FEWEST, LEAST_RANGE, Series, opening, turning_points
 
 BINS = 125
 SAMPLES_IN_BIN = 25

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from daesolve.drawing import Drawing, Placed, Trace, evaluate
-from daesolve.referee.verdict import Side, Verdict
+from daesolve.multibody.drawing import Drawing, Placed, Trace, evaluate
+from daesolve.multibody.referee.verdict import Side, Verdict
 from daesolve.reporting.figures.renderer import look_at, paint
 from daesolve.reporting.figures.style import PANEL_WIDTH, QUIET, colour, strip, style, tick
 from daesolve.reporting.film import around, framed

@@ -24,7 +24,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
-from daesolve.drawing import Arrow, Circle, Dot, Outline, Placed, Shape, Trace
+from daesolve.multibody.drawing import Arrow, Circle, Dot, Outline, Placed, Shape, Trace
 from daesolve.reporting.figures.style import INK, MOST_DOTS, QUIET, RULE, SERIES, SURFACE, style
 from daesolve.reporting.film import (
     AnimationError,

@@ -14,7 +14,8 @@ import scipy
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from daesolve.drawing import (
+from daesolve.core.results.trajectory.joining import joinable
+from daesolve.multibody.drawing import (
     Circle,
     Drawing,
     Line,
@@ -26,13 +27,12 @@ from daesolve.drawing import (
     moves,
     names,
 )
-from daesolve.drawing.placing import evaluate_all
+from daesolve.multibody.drawing.placing import evaluate_all
 from daesolve.reporting.facts import short
 from daesolve.reporting.figures.renderer import ABOVE, look_at, name, paint, paint_samples
 from daesolve.reporting.figures.style import RULE, common_legend, narrow, panel_width, strip, style
 from daesolve.reporting.film import MARGIN, TINY, around, framed
 from daesolve.reporting.sampling import SEEN, Document, columns
-from daesolve.trajectory.joining import joinable
 
 INSTANTS = 5
 IN_A_COLUMN = 3

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from daesolve.analysis.orbits.branch import Branch
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.sections import Section
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.system.system import ControlSystem, MechanicalSystem
 from daesolve.ensembles.sweep_results import Sweep
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.registry import Problem
@@ -20,9 +22,7 @@ from daesolve.reporting.notebook.found import (
 from daesolve.reporting.notebook.pictures import Animation, Plot
 from daesolve.reporting.notebook.posed import case_block, problem_block, system_block
 from daesolve.reporting.notebook.runs import animation_of, plot_of, plot_of_drift, run_block
-from daesolve.solving.comparison import Comparison
-from daesolve.system.system import ControlSystem, MechanicalSystem
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.verification.comparison import Comparison
 
 __all__ = ["Animation", "Plot", "animation_of", "html_of", "plot_of", "plot_of_drift"]
 

@@ -17,7 +17,7 @@ from daesolve.reporting.facts import NOTHING, OUTCOMES, Card, bounded, power, sh
 from daesolve.reporting.figures.accuracy import work_precision
 from daesolve.reporting.figures.style import style
 from daesolve.reporting.notebook.blocks import Part, block, drawn, paragraph, table
-from daesolve.solving.comparison import Comparison
+from daesolve.verification.comparison import Comparison
 
 MEMBERS_SHOWN, COLUMNS_SHOWN = 10, 8
 EXACT = 10

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from daesolve.core.system.system import ControlSystem, MechanicalSystem
+from daesolve.export.equation_sections import sections
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Case
 from daesolve.plugins.registry import Problem
 from daesolve.reporting import facts
 from daesolve.reporting.notebook.blocks import Part, block, code, of_markdown, paragraph, table
-from daesolve.system.equation_sections import sections
-from daesolve.system.system import ControlSystem, MechanicalSystem
 
 PARAMETERS_SHOWN = 14
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from daesolve.core.results.trajectory.samples import StoredSamples
+from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import is_one_of, unknown_name
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import facts
@@ -18,8 +20,6 @@ from daesolve.reporting.html import sparklines
 from daesolve.reporting.notebook.blocks import Part, block, paragraph, table
 from daesolve.reporting.notebook.pictures import Animation, Plot
 from daesolve.reporting.opening import with_kept_opening, with_opening
-from daesolve.trajectory.samples import StoredSamples
-from daesolve.trajectory.trajectory import Trajectory
 
 KINDS = ("states", "outputs", "reactions")
 """The order in which names are looked up, as in `Trajectory`."""

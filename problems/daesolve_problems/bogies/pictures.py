@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Linear, Point, Polar, Shape, Trace
+from daesolve.multibody.drawing import Dot, Drawing, Line, Linear, Point, Polar, Shape, Trace
 from daesolve_problems.bogies.theory import NEAR, LocalTheory
 from daesolve_problems.figures import Document, column, draw_curve, new_figure, plane
 

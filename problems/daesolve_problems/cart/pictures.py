@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.drawing import Camera, Dot, Drawing, Line, Linear, Point, Shape, Trace
+from daesolve.multibody.drawing import Camera, Dot, Drawing, Line, Linear, Point, Shape, Trace
 from daesolve_problems.cart.models import PAIRS, SIDES, WHEELS
 from daesolve_problems.cart.starting import rolling
 from daesolve_problems.figures import Document, draw_paths, panels_over_time, series, states

@@ -34,7 +34,7 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Linear, Polar, Trace
+from daesolve.multibody.drawing import Dot, Drawing, Line, Linear, Polar, Trace
 from daesolve.typing import DifferentiableVector, Parameters
 
 ANGLES = ("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon")

@@ -27,8 +27,8 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Linear, Shape, Trace
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import Dot, Drawing, Line, Linear, Shape, Trace
 
 
 def linkage(windows: int) -> ds.MechanicalSystem:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Trace
+from daesolve.multibody.drawing import Dot, Drawing, Line, Trace
 
 
 def point_on_a_rod() -> ds.MechanicalSystem:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.drawing import (
+from daesolve.multibody.drawing import (
     Arrow,
     Camera,
     Circle,

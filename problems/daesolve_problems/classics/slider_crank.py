@@ -23,8 +23,8 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Outline, Polar, Trace
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import Dot, Drawing, Line, Outline, Polar, Trace
 
 
 def bodies() -> ds.MechanicalSystem:

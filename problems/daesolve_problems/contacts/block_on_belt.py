@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 import daesolve as ds
-from daesolve.drawing import Drawing, Line, Polar
+from daesolve.multibody.drawing import Drawing, Line, Polar
 from daesolve_problems.contacts import feet
 from daesolve_problems.figures import Document, draw_curve, panels_over_time, series
 

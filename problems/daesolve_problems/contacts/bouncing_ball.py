@@ -27,8 +27,8 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Circle, Drawing, Line, Shape, Trace, tiles
-from daesolve.posing.symbols import Interval
+from daesolve.core.posing.symbols import Interval
+from daesolve.multibody.drawing import Circle, Drawing, Line, Shape, Trace, tiles
 from daesolve.typing import BoundCase, Parameters
 from daesolve_problems.contacts.free_body import (
     AXES,

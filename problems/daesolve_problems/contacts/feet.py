@@ -9,8 +9,8 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.drawing import Arrow, Dot, Drawing, Line, Outline, Polar, Shape, Trace
-from daesolve.posing.symbols import Interval
+from daesolve.core.posing.symbols import Interval
+from daesolve.multibody.drawing import Arrow, Dot, Drawing, Line, Outline, Polar, Shape, Trace
 from daesolve.typing import DifferentiableVector, Parameters
 from daesolve_problems.figures import Document, series
 

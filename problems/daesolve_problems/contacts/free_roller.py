@@ -41,7 +41,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import (
+from daesolve.multibody import Body, Mechanism, PlaneContact, Spindle
+from daesolve.multibody.drawing import (
     Arrow,
     Camera,
     Drawing,
@@ -53,7 +54,6 @@ from daesolve.drawing import (
     ring,
     tiles,
 )
-from daesolve.multibody import Body, Mechanism, PlaneContact, Spindle
 from daesolve.typing import BoundCase, Parameters
 from daesolve_problems import spindle
 from daesolve_problems.contacts.free_body import EYE, quaternion_of

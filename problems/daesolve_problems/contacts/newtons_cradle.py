@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.drawing import Circle, Drawing, Line, Linear, Polar, Shape
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import Circle, Drawing, Line, Linear, Polar, Shape
 from daesolve_problems.figures import Document, panels_over_time, series
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Drawing, Line, Shape, Trace
-from daesolve.posing.symbols import Interval
+from daesolve.core.posing.symbols import Interval
+from daesolve.multibody.drawing import Drawing, Line, Shape, Trace
 from daesolve.typing import BoundCase, Parameters
 from daesolve_problems.figures import Document, panels_over_time, series
 

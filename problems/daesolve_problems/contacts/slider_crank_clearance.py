@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Outline, Polar
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import Dot, Drawing, Line, Outline, Polar
 from daesolve_problems.figures import Document, column, panels_over_time, series
 
 if TYPE_CHECKING:

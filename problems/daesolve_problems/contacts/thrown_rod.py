@@ -26,7 +26,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Arrow, Dot, Drawing, Line, Polar, Trace
+from daesolve.multibody.drawing import Arrow, Dot, Drawing, Line, Polar, Trace
 from daesolve_problems.figures import Document, draw_paths, series
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Circle, Dot, Drawing, Line, Outline, Polar
+from daesolve.multibody.drawing import Circle, Dot, Drawing, Line, Outline, Polar
 from daesolve.typing import BoundCase, DifferentiableVector, Parameters
 from daesolve_problems.figures import Document, draw_curve, new_figure, series
 

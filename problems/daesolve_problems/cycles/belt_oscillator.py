@@ -31,8 +31,8 @@ import numpy as np
 import scipy
 
 import daesolve as ds
-from daesolve.drawing import Circle, Drawing, Line, Linear, Outline
 from daesolve.multibody import Coulomb
+from daesolve.multibody.drawing import Circle, Drawing, Line, Linear, Outline
 from daesolve_problems.figures import Document, column, draw_curve, panels_over_time, series
 
 if TYPE_CHECKING:

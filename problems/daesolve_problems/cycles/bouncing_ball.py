@@ -32,8 +32,8 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Camera, Circle, Drawing, Line, Linear
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import Camera, Circle, Drawing, Line, Linear
 from daesolve_problems.figures import Document, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:

@@ -28,13 +28,13 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Polar, Trace
+from daesolve.multibody.drawing import Dot, Drawing, Line, Polar, Trace
 from daesolve_problems.figures import Document, draw_curve, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve.drawing import Shape
+    from daesolve.multibody.drawing import Shape
 
 TURN = 2.0 * np.pi
 """A period of the phase of a drive, rad."""

@@ -33,8 +33,8 @@ import numpy as np
 import scipy
 
 import daesolve as ds
-from daesolve.drawing import Drawing, Line, Linear, Outline
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import Drawing, Line, Linear, Outline
 from daesolve_problems.figures import Document, draw_curve, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:

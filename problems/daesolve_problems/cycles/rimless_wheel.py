@@ -40,8 +40,8 @@ import numpy as np
 import scipy
 
 import daesolve as ds
-from daesolve.drawing import Camera, Circle, Drawing, Line, Polar, Trace
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import Camera, Circle, Drawing, Line, Polar, Trace
 from daesolve_problems.figures import Document, column, new_figure, series
 
 if TYPE_CHECKING:

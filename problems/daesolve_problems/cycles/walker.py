@@ -37,7 +37,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Camera, Circle, Dot, Drawing, Line, Polar, Trace
+from daesolve.multibody.drawing import Camera, Circle, Dot, Drawing, Line, Polar, Trace
 from daesolve_problems.figures import Document, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.drawing import Arrow, Circle, Drawing, Line, Linear, Outline, Polar
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import Arrow, Circle, Drawing, Line, Linear, Outline, Polar
 from daesolve_problems.figures import Document, column, panels_over_time, series
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.drawing import Arrow, Circle, Drawing, Line, Linear, Outline
+from daesolve.multibody.drawing import Arrow, Circle, Drawing, Line, Linear, Outline
 from daesolve_problems.figures import Document, column, panels_over_time, series
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Linear, Trace, Triple
 from daesolve.multibody import GROUND, Body, Mechanism, Revolute, Universal
+from daesolve.multibody.drawing import Dot, Drawing, Line, Linear, Trace, Triple
 from daesolve.typing import Output
 
 CORNERS = ((0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1))

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 import daesolve as ds
-from daesolve.drawing import Camera, Circle, Drawing, Linear
 from daesolve.multibody import Coulomb
+from daesolve.multibody.drawing import Camera, Circle, Drawing, Linear
 from daesolve_problems.figures import Document, column, panels_over_time, series
 
 if TYPE_CHECKING:

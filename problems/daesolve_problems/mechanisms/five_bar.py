@@ -33,7 +33,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Linear, Polar, Shape
+from daesolve.multibody.drawing import Dot, Drawing, Line, Linear, Polar, Shape
 from daesolve.typing import Parameters
 
 ANGLES = ("left", "left_rod", "right", "right_rod")

@@ -27,16 +27,6 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import (
-    Dot,
-    Drawing,
-    Line,
-    Outline,
-    Pose,
-    Shape,
-    Trace,
-    tiles,
-)
 from daesolve.multibody import (
     GROUND,
     Body,
@@ -45,6 +35,16 @@ from daesolve.multibody import (
     Revolute,
     SpringDamper,
     quaternion,
+)
+from daesolve.multibody.drawing import (
+    Dot,
+    Drawing,
+    Line,
+    Outline,
+    Pose,
+    Shape,
+    Trace,
+    tiles,
 )
 from daesolve.typing import Parameters
 from daesolve_problems.figures import frames_of, new_figure

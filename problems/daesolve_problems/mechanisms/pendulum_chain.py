@@ -19,8 +19,8 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Trace
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import Dot, Drawing, Line, Trace
 
 
 def chain(rods: int, angle: float = 0.0) -> ds.multibody.Mechanism:

@@ -32,7 +32,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Shape, Trace, tiles
+from daesolve.multibody.drawing import Dot, Drawing, Line, Shape, Trace, tiles
 from daesolve.typing import Parameters
 
 JOINTS = ("waist", "shoulder", "elbow")

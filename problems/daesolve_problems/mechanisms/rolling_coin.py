@@ -28,7 +28,9 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import (
+from daesolve.errors import OutOfRangeError
+from daesolve.multibody import Body, Disc, Mechanism, Rolling, quaternion
+from daesolve.multibody.drawing import (
     Dot,
     Drawing,
     Line,
@@ -38,8 +40,6 @@ from daesolve.drawing import (
     ring,
     tiles,
 )
-from daesolve.errors import OutOfRangeError
-from daesolve.multibody import Body, Disc, Mechanism, Rolling, quaternion
 from daesolve_problems.figures import draw_curve, frames_of, new_figure, plane
 
 if TYPE_CHECKING:

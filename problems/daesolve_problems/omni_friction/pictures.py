@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Drawing
+from daesolve.multibody.drawing import Drawing
 from daesolve.typing import BoundCase
 from daesolve_problems.figures import (
     Document,

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 import daesolve as ds
-from daesolve.algebra.linear import solve_definite
+from daesolve.core.expressions.linear import solve_definite
 from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
 from daesolve_problems.omni_inertialess.vehicle import STATES, Wheel, parameters, wheels_of
 from daesolve_problems.omni_wheels import numbered

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from daesolve.drawing import (
+from daesolve.multibody.drawing import (
     Camera,
     Cosine,
     Dot,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.drawing import Drawing
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.multibody.drawing import Drawing
 from daesolve_problems.figures import (
     Document,
     column,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import (
+from daesolve.multibody.drawing import (
     Camera,
     Drawing,
     Outline,

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 import daesolve as ds
-from daesolve.algebra.linear import solve_definite
+from daesolve.core.expressions.linear import solve_definite
 from daesolve.typing import DifferentiableVector, Order, Parameters, SymbolVector
 from daesolve_problems.omni_vehicle.geometry import (
     Vehicle,

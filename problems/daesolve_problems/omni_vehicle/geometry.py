@@ -17,8 +17,8 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
+from daesolve.core.posing.inputs import Inputs
 from daesolve.errors import OutOfRangeError
-from daesolve.posing.inputs import Inputs
 from daesolve.typing import Parameters
 from daesolve_problems.omni_wheels import FEWEST_ROLLERS, check_counts
 

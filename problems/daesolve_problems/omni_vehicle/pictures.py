@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.drawing import (
+from daesolve.multibody.drawing import (
     Camera,
     Circle,
     Cosine,

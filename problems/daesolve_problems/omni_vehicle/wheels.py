@@ -31,7 +31,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.algebra.singular_values import singular_directions, singular_values
+from daesolve.core.expressions.singular_values import singular_directions, singular_values
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import Parameters
 from daesolve_problems.omni_vehicle import geometry

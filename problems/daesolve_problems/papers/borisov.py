@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import daesolve as ds
-from daesolve.papers import Compared, Item, Paper, Shown
+from daesolve.reporting.papers import Compared, Item, Paper, Shown
 from daesolve_problems.cart.symmetric import symmetric
 from daesolve_problems.figures import new_figure
 from daesolve_problems.papers import borisov_open

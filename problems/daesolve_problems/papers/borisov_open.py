@@ -9,7 +9,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.errors import NotPeriodicError
-from daesolve.papers import Compared, Shown
+from daesolve.reporting.papers import Compared, Shown
 from daesolve_problems.bogies.circle import advances, circle_of, drift, separatrices
 from daesolve_problems.bogies.circle_pictures import graph, plane_of_tongues, staircase, torus
 

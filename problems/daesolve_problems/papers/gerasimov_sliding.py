@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import daesolve as ds
-from daesolve.papers import Compared, Item, Paper, Shown
+from daesolve.reporting.papers import Compared, Item, Paper, Shown
 from daesolve_problems.omni_friction.series import PAIRS, pair
 from daesolve_problems.papers.common import figure, percent
 from daesolve_problems.spindle import Spindle

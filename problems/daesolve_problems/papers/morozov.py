@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 import daesolve as ds
-from daesolve.papers import Compared, Item, Paper, Shown
+from daesolve.reporting.papers import Compared, Item, Paper, Shown
 from daesolve.typing import BoundCase
 from daesolve_problems.figures import new_figure
 from daesolve_problems.papers.common import figure

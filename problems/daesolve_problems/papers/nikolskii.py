@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import daesolve as ds
-from daesolve.papers import Compared, Item, Paper, Shown
+from daesolve.reporting.papers import Compared, Item, Paper, Shown
 from daesolve.typing import BoundCase
 from daesolve_problems.figures import new_figure
 from daesolve_problems.papers.common import document_of

@@ -12,7 +12,7 @@ import numpy as np
 import daesolve as ds
 from daesolve.errors import NoSlowManifoldError, SecondaryConstraintsError
 from daesolve.nonholonomic import Slip, creep_limit, separate_gyroscopic, singular_lagrangian
-from daesolve.papers import Compared, Shown
+from daesolve.reporting.papers import Compared, Shown
 from daesolve_problems.gyroscope.models import full, moments, reduction
 from daesolve_problems.wheelset import models, vehicles
 

@@ -9,9 +9,9 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from daesolve.complementarity.answers import VariantSolution
-from daesolve.complementarity.horizontal import HorizontalComplementarity, signs_of
-from daesolve.complementarity.policies import solve
+from daesolve.contact.complementarity.answers import VariantSolution
+from daesolve.contact.complementarity.horizontal import HorizontalComplementarity, signs_of
+from daesolve.contact.complementarity.policies import solve
 from daesolve.errors import VariantError
 from daesolve_problems.prism.guide import Guide, Variant
 from daesolve_problems.prism.loads import Loads

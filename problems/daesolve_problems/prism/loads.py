@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import daesolve as ds
-from daesolve.complementarity.horizontal import HorizontalComplementarity
-from daesolve.complementarity.properties import frictionless_sign
+from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
+from daesolve.contact.complementarity.properties import frictionless_sign
 from daesolve.typing import BoundCase, VariantState
 from daesolve_problems.prism.guide import sliding, start_states
 

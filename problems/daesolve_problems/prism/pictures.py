@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.drawing import Arrow, Dot, Drawing, Line, Linear, Outline, Point, Shape
+from daesolve.multibody.drawing import Arrow, Dot, Drawing, Line, Linear, Outline, Point, Shape
 from daesolve_problems.figures import Document, new_figure, panels_over_time, series
 from daesolve_problems.prism.models import PAIRS, REACTIONS, SIDES, UP
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.complementarity.enumeration import enumerate_variants
+from daesolve.contact.complementarity.enumeration import enumerate_variants
 from daesolve_problems.prism.guide import Guide, Sector
 from daesolve_problems.prism.loads import Loads
 

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.drawing import Arrow, Circle, Dot, Drawing, Line, Linear, Polar, Shape, Trace
+from daesolve.multibody.drawing import (
+    Arrow,
+    Circle,
+    Dot,
+    Drawing,
+    Line,
+    Linear,
+    Polar,
+    Shape,
+    Trace,
+)
 from daesolve_problems.curves import Curve
 from daesolve_problems.figures import Document, column, draw_curve, new_figure
 from daesolve_problems.tracks import trace

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import daesolve as ds
-from daesolve.equations.rank import decoupling
+from daesolve.core.equations.rank import decoupling
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import BoundCase
 from daesolve_problems.figures import new_figure

@@ -32,7 +32,7 @@ import numpy as np
 import scipy
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Linear, Polar, Shape, Trace
+from daesolve.multibody.drawing import Dot, Drawing, Line, Linear, Polar, Shape, Trace
 from daesolve.typing import BoundCase
 from daesolve_problems.figures import Document, column, draw_paths, panels_over_time, series
 

@@ -39,7 +39,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Camera, Dot, Drawing, Line, Linear, Trace
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody import (
     GROUND,
@@ -52,6 +51,7 @@ from daesolve.multibody import (
     TorsionDamper,
     WheelPair,
 )
+from daesolve.multibody.drawing import Camera, Dot, Drawing, Line, Linear, Trace
 from daesolve_problems.figures import Document, column, panels_over_time, series
 from daesolve_problems.vehicles import fixed, tyre
 

@@ -38,9 +38,9 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Camera, Drawing, Line, Linear, Outline, Shape, Trace
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody import Mechanism, PlanarBody, Revolute, Skate, WheelPair
+from daesolve.multibody.drawing import Camera, Drawing, Line, Linear, Outline, Shape, Trace
 from daesolve_problems.figures import Document, column, draw_paths, panels_over_time, series
 from daesolve_problems.vehicles import fixed, tyre
 

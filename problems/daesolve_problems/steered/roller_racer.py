@@ -40,7 +40,6 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Camera, Dot, Drawing, Line, Linear, Trace
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody import (
     Mechanism,
@@ -51,6 +50,7 @@ from daesolve.multibody import (
     TorsionSpring,
     WheelPair,
 )
+from daesolve.multibody.drawing import Camera, Dot, Drawing, Line, Linear, Trace
 from daesolve_problems.figures import Document, column, draw_paths, panels_over_time, series
 from daesolve_problems.vehicles import fixed, tyre
 

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daesolve.drawing import Arrow, Circle, Dot, Drawing, Linear, Outline, Point, Shape, Trace
+from daesolve.multibody.drawing import (
+    Arrow,
+    Circle,
+    Dot,
+    Drawing,
+    Linear,
+    Outline,
+    Point,
+    Shape,
+    Trace,
+)
 from daesolve_problems.figures import (
     Document,
     draw_curve,

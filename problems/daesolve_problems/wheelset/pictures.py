@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Camera, Drawing, Line, Linear, Outline, Polar, Shape, Trace
+from daesolve.multibody.drawing import Camera, Drawing, Line, Linear, Outline, Polar, Shape, Trace
 from daesolve_problems.figures import Document, draw_curve, new_figure, series
 from daesolve_problems.orders import FULL
 from daesolve_problems.wheelset.vehicles import kinematic_frequency

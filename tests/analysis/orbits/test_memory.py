@@ -11,8 +11,8 @@ import daesolve as ds
 from daesolve.analysis.orbits.branch import BranchPoint
 from daesolve.analysis.orbits.pieces import Flight
 from daesolve.analysis.orbits.shooting import Shot
-from daesolve.solvers.lanes import Batch
-from daesolve.trajectory.trajectory import Trajectory
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.solvers.lanes import Batch
 from tests.analysis.orbits import systems
 from tests.analysis.orbits.test_finding import start
 

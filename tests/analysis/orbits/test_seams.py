@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import expm
 
 import daesolve as ds
-from daesolve.posing.events import Direction
+from daesolve.core.posing.events import Direction
 from tests.analysis.orbits import systems
 
 periodic_orbit, continue_orbit = ds.analysis.periodic_orbit, ds.analysis.continue_orbit

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import daesolve as ds
 from daesolve.cli.app import app
-from daesolve.equations.consistency import complete_start, instantaneous
+from daesolve.core.equations.consistency import complete_start, instantaneous
 from tests.reference import bicycle as truth
 
 PUBLISHED = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.drawing import Line, evaluate, from_json
+from daesolve.multibody.drawing import Line, evaluate, from_json
 from daesolve.reporting import document, with_drawing
 
 LINES = {"pendulum": 1, "slider-crank": 2, "four-bar": 4, "andrews": 5}

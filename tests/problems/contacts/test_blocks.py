@@ -9,9 +9,8 @@ import pytest
 from daesolve_problems.contacts import rocking_block
 
 import daesolve as ds
-
-from ...contact.cases import agrees, case
-from ...rubbing import times_of
+from tests.contact.decisions.cases import agrees, case
+from tests.rubbing import times_of
 
 
 def run_of(name, case_, **options):

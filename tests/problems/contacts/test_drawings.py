@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.drawing import Arrow, Outline, evaluate, from_json
+from daesolve.multibody.drawing import Arrow, Outline, evaluate, from_json
 from daesolve.reporting import document, with_drawing
 
 PROBLEMS = (

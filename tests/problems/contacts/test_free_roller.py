@@ -10,11 +10,10 @@ import scipy
 from daesolve_problems.contacts import free_roller
 from daesolve_problems.spindle import Spindle
 
-from daesolve.drawing import evaluate, from_json
 from daesolve.errors import OutOfRangeError
+from daesolve.multibody.drawing import evaluate, from_json
 from daesolve.reporting import document, with_drawing
-
-from ...reference.roller_on_plane import Roller
+from tests.reference.roller_on_plane import Roller
 
 ROLLER = free_roller.problem
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from daesolve_problems.contacts import bouncing_ball, free_body, tripod
 
-from daesolve.drawing import Circle, evaluate, from_json
+from daesolve.multibody.drawing import Circle, evaluate, from_json
 from daesolve.reporting import document, with_drawing
-
-from ...contact.cases import agrees, case, cases
+from tests.contact.decisions.cases import agrees, case, cases
 
 BALL, TRIPOD = bouncing_ball.problem, tripod.problem
 

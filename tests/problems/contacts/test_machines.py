@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-
-from ...contact.cases import agrees, case, cases
-from ...rubbing import times_of
+from tests.contact.decisions.cases import agrees, case, cases
+from tests.rubbing import times_of
 
 EDGES = ("beak", "lower", "upper")
 
@@ -118,7 +117,7 @@ def test_the_woodpecker_pecks_on_where_a_solver_is_blind_to_an_event_that_was_me
 
     Where the solver passes it over, what guards are beyond it is not what they may be.
     """
-    stepping = pytest.importorskip("daesolve.solvers.event_stepping")
+    stepping = pytest.importorskip("daesolve.core.solvers.event_stepping")
     if blind:
         monkeypatch.setattr(stepping.EventIntegrator, "_blind_to_others", lambda self: False)
     run = ds.problem("woodpecker").case("cycle").solve()

@@ -9,10 +9,9 @@ import pytest
 from daesolve_problems.contacts import painleve_rod
 
 import daesolve as ds
-from daesolve.drawing import evaluate, from_json
+from daesolve.multibody.drawing import evaluate, from_json
 from daesolve.reporting import document, with_drawing
-
-from ...contact.cases import agrees, case, cases
+from tests.contact.decisions.cases import agrees, case, cases
 
 ROD = painleve_rod.problem
 

@@ -17,8 +17,7 @@ from scipy.spatial.transform import Rotation
 import daesolve as ds
 from daesolve.errors import UndeterminedContact
 from daesolve.multibody import Body, Mechanism, corners, feet
-
-from ...contact.cases import agrees, case, cases
+from tests.contact.decisions.cases import agrees, case, cases
 
 BALL = bouncing_ball.problem
 

@@ -10,8 +10,7 @@ from scipy.optimize import bisect
 
 import daesolve as ds
 from daesolve.errors import NoMotion
-
-from ...contact.cases import agrees, case, cases
+from tests.contact.decisions.cases import agrees, case, cases
 
 LAWS = ("newton", "poisson", "routh")
 

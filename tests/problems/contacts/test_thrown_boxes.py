@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.friction import moreau
+from daesolve.contact.friction import moreau
 from daesolve.multibody import Body, Mechanism, corners, feet
 
 HALF, MASS, GRAVITY = 0.1, 1.0, 9.81

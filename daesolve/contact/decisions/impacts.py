@@ -1,0 +1,242 @@
+"""Impacts of all touching contacts together: Newton's law and Poisson's, with friction.
+
+With gamma the rates of gaps and slips before (-) and after (+), and impulses L,
+
+    gamma+ = gamma- + A L.
+
+Newton (Moreau, Glocker): xi = gamma+ + e gamma-, for gaps with e and for slips with e_T,
+
+    0 <= L_N  _|_  xi_N >= 0,     -L_T in mu L_N Sgn(xi_T).
+
+Poisson (Glocker): a compression, which is Newton's law with e = 0, and an expansion
+
+    0 <= L_N - e L_N(compression)  _|_  gap rate+ >= 0,     -L_T in mu L_N Sgn(slip+).
+
+The kinetic energy changes by L (gamma+ + gamma-) / 2, in the frame in which floors are at rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.contact.decisions.answers import Answer, Decision, States
+from daesolve.contact.decisions.decisions import decided
+from daesolve.contact.decisions.enumeration import TOLERANCE
+from daesolve.contact.decisions.touching import Contacts, scaled_problem
+from daesolve.errors import OutOfRangeError, UndeterminedContact
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+GAIN = 1e-12
+"""A gain of energy, relative to the sum of |L| |gamma|, that counts as rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Impact:
+    """The impact of contacts at an instant, by a law.
+
+    Attributes
+    ----------
+    law
+        The name of the law.
+    phases
+        The states of the contacts in each phase of the law: one phase for Newton, compression and
+        expansion for Poisson, from slip to slip for Routh, from impact to impact for sequential
+        laws. An open contact has no impulse in an impact.
+    normal, tangential
+        Impulses L_N (n,) and L_T (n, directions), N s.
+    before, after
+        Rates of gaps and slips: (k,), m/s.
+    energy
+        The change of kinetic energy, J, with floors at rest. If floors move, add their work:
+        impulses times the speeds of the floors along the rows.
+    determined
+        Whether no other impulses give the same rates afterwards.
+    residual
+        The largest violation of a condition, relative to its terms.
+    names
+        The names of the contacts.
+    """
+
+    law: str
+    phases: tuple[States, ...]
+    normal: NDArray[np.float64]
+    tangential: NDArray[np.float64]
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    energy: float
+    determined: bool
+    residual: float
+    names: tuple[str, ...]
+
+    @property
+    def impulses(self) -> NDArray[np.float64]:
+        """All impulses, in the order of the rows: (k,)."""
+        return np.concatenate([self.normal, self.tangential.ravel()])
+
+    @property
+    def gains(self) -> bool:
+        """Whether it adds energy to the bodies, beyond rounding."""
+        terms = np.abs(self.impulses) @ (np.abs(self.before) + np.abs(self.after))
+        return bool(self.energy > GAIN * terms)
+
+    def __str__(self) -> str:
+        parts = (
+            f"{name} {impulse:.6g} N s"
+            for name, impulse in zip(self.names, self.normal, strict=True)
+        )
+        return f"{self.law}: {', '.join(parts)}; energy {self.energy:+.6g} J"
+
+
+def impact_of(
+    contacts: Contacts,
+    law: str,
+    phases: tuple[States, ...],
+    impulses: NDArray[np.float64],
+    before: NDArray[np.float64],
+    after: NDArray[np.float64] | None = None,
+    *,
+    determined: bool = True,
+    residual: float = 0.0,
+) -> Impact:
+    """Return the impact of impulses (k,); give `after` if it is known more accurately."""
+    count = contacts.count
+    after = before + contacts.matrix @ impulses if after is None else after
+    return Impact(
+        law=law,
+        phases=phases,
+        normal=impulses[:count],
+        tangential=impulses[count:].reshape(count, contacts.directions),
+        before=before,
+        after=after,
+        energy=float(impulses @ (before + after)) / 2.0,
+        determined=determined,
+        residual=residual,
+        names=contacts.names,
+    )
+
+
+def newton(
+    contacts: Contacts,
+    velocities: ArrayLike,
+    restitution: ArrayLike = 0.0,
+    tangential_restitution: ArrayLike = 0.0,
+    *,
+    springs: bool = False,
+    tolerance: float = TOLERANCE,
+) -> Impact:
+    """Return the impact by Newton's law of restitution.
+
+    Parameters
+    ----------
+    contacts
+        All contacts with a zero gap, including resting ones.
+    velocities
+        Rates of gaps and slips before the impact: (k,), m/s.
+    restitution, tangential_restitution
+        e and e_T between 0 and 1: for all contacts, or (n,).
+    springs
+        Whether undetermined impulses are those of equal springs under all contacts.
+    tolerance
+        As in `decide`.
+
+    Raises
+    ------
+    ContactError
+        The law gives no outcome or several; `solution` is the decision.
+    OutOfRangeError, PosingError
+        An argument is invalid.
+    """
+    before = contacts.vector("the rates before an impact", velocities)
+    back = coefficients(contacts, "restitution", restitution)
+    sideways = coefficients(contacts, "tangential restitution", tangential_restitution)
+    factors = np.concatenate([1.0 + back, np.repeat(1.0 + sideways, contacts.directions)])
+    answer = _decided(
+        contacts, factors * before, np.zeros(contacts.count), springs, tolerance
+    ).only()
+    return impact_of(
+        contacts,
+        "newton",
+        (answer.states,),
+        answer.reactions,
+        before,
+        determined=answer.reactions_determined,
+        residual=answer.residual,
+    )
+
+
+def poisson(
+    contacts: Contacts,
+    velocities: ArrayLike,
+    restitution: ArrayLike = 0.0,
+    *,
+    springs: bool = False,
+    tolerance: float = TOLERANCE,
+) -> Impact:
+    """Return the impact by Poisson's law: a compression, and an expansion by a fraction of it.
+
+    Parameters
+    ----------
+    contacts, velocities, restitution, springs, tolerance
+        As in `newton`.
+
+    Raises
+    ------
+    ContactError
+        A phase has no outcome or several; `solution` is the decision. Or the expansion depends on
+        undetermined impulses of compression.
+    OutOfRangeError, PosingError
+        An argument is invalid.
+    """
+    before = contacts.vector("the rates before an impact", velocities)
+    back = coefficients(contacts, "restitution", restitution)
+    pressed = _decided(contacts, before, np.zeros(contacts.count), springs, tolerance).only()
+    least = back * pressed.normal
+    if not np.any(least > 0.0):
+        return _of_phases(contacts, [pressed], before)
+    if not pressed.normal_determined:
+        raise UndeterminedContact(
+            "the expansion of Poisson's impact depends on undetermined impulses of "
+            f"compression, for example {pressed}: use Newton's law",
+            pressed,
+        )
+    released = _decided(contacts, pressed.rates, least, springs, tolerance).only()
+    return _of_phases(contacts, [pressed, released], before)
+
+
+def _of_phases(contacts: Contacts, phases: Sequence[Answer], before: NDArray[np.float64]) -> Impact:
+    return impact_of(
+        contacts,
+        "poisson",
+        tuple(phase.states for phase in phases),
+        np.sum([phase.reactions for phase in phases], axis=0),
+        before,
+        determined=all(phase.reactions_determined for phase in phases),
+        residual=max(phase.residual for phase in phases),
+    )
+
+
+def _decided(
+    contacts: Contacts,
+    free: NDArray[np.float64],
+    least: NDArray[np.float64],
+    springs: bool,
+    tolerance: float,
+) -> Decision:
+    """Decide impulses: in an impact every slip may turn, so no direction is known."""
+    problem = scaled_problem(contacts, free, least, springs=springs)
+    sliding = np.zeros((contacts.count, contacts.directions))
+    return decided(problem, sliding, tolerance=tolerance)
+
+
+def coefficients(contacts: Contacts, what: str, given: ArrayLike) -> NDArray[np.float64]:
+    """Return a coefficient for each contact (n,), after checking that it lies between 0 and 1."""
+    values = np.broadcast_to(np.asarray(given, dtype=float), (contacts.count,))
+    if not np.all((values >= 0.0) & (values <= 1.0)):
+        raise OutOfRangeError(f"the {what} must lie between 0 and 1, not {given}")
+    return values

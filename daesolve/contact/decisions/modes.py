@@ -1,0 +1,229 @@
+"""All modes of contacts with known directions of sliding, and their conditions.
+
+In the plane a contact at rest may open, stick or slide to either side, and a sliding one may
+continue or open: 4 and 2 modes. In space a sliding contact has its direction, and `spatial` handles
+contacts at rest. In a mode, reactions satisfy linear equations and a list of inequalities.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.contact.decisions.answers import State, States, sliding_state
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from daesolve.contact.decisions.touching import ScaledProblem
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A possible choice of one contact.
+
+    Attributes
+    ----------
+    state
+        In a word.
+    closed
+        Whether its gap stays constant; otherwise its normal reaction is the least possible.
+    sticks
+        Whether its slip stays constant; otherwise the traction is mu N against `direction`.
+    direction
+        The direction of sliding, a unit vector; zeros if no traction acts.
+    tried
+        Whether the slip must turn out to have this direction.
+    """
+
+    state: State
+    closed: bool
+    sticks: bool
+    direction: tuple[float, ...]
+    tried: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Modes of all contacts, one a row.
+
+    Attributes
+    ----------
+    states
+        The states of the contacts, by their index in `list(State)`: (modes, n).
+    closed, sticks, tried
+        As in `Choice`: (modes, n).
+    directions
+        The directions of sliding: (modes, n, directions).
+    """
+
+    states: NDArray[np.int_]
+    closed: NDArray[np.bool_]
+    sticks: NDArray[np.bool_]
+    tried: NDArray[np.bool_]
+    directions: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def some(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Modes:
+        """Return only some modes."""
+        return Modes(
+            self.states[which],
+            self.closed[which],
+            self.sticks[which],
+            self.tried[which],
+            self.directions[which],
+        )
+
+    def states_of(self, mode: int) -> States:
+        """Return the states of the contacts in a mode."""
+        return tuple(_STATES[int(place)] for place in np.ravel(self.states[mode]))
+
+
+_STATES = tuple(State)
+
+
+Choices = tuple[tuple[Choice, ...], ...]
+"""The possible choices of each contact."""
+
+
+def choices_of(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Choices:
+    """Return the possible choices of each contact.
+
+    Parameters
+    ----------
+    problem
+        A problem in its own units.
+    sliding
+        Unit vectors in which contacts slide, zero at rest: (n, directions).
+    """
+    return tuple(_choices(problem, contact, sliding[contact]) for contact in range(len(sliding)))
+
+
+def _choices(
+    problem: ScaledProblem, contact: int, sliding: NDArray[np.float64]
+) -> tuple[Choice, ...]:
+    contacts = problem.contacts
+    none = (0.0,) * contacts.directions
+    opened = Choice(State.OPEN, False, False, none)
+    if sliding.any():
+        known = tuple(float(part) for part in sliding)
+        return (opened, Choice(sliding_state(sliding), True, False, known))
+    pressed = problem.least[contact] > 0.0
+    if contacts.static[contact] == 0.0 and contacts.directions > 1:
+        released = Choice(State.SLIDES, False, False, none) if pressed else opened
+        return (released, Choice(State.SLIDES, True, False, none))
+    at_rest = [
+        (State.STICKS, True, none),
+        (State.FORWARD, False, (1.0,)),
+        (State.BACKWARD, False, (-1.0,)),
+    ]
+    # A contact with a least reaction has friction whether or not its gap grows.
+    kinds = (False, True) if pressed else (True,)
+    chosen = tuple(
+        Choice(state, closed, sticks, direction, tried=not sticks)
+        for closed in kinds
+        for state, sticks, direction in at_rest
+    )
+    return chosen if pressed else (opened, *chosen)
+
+
+def count_of(choices: Choices) -> int:
+    """Return how many modes there are."""
+    return math.prod(len(options) for options in choices)
+
+
+@lru_cache(maxsize=32)
+def all_modes(choices: Choices) -> Modes:
+    """Return every combination of choices."""
+    sizes = [len(options) for options in choices]
+    places = np.indices(sizes).reshape(len(sizes), -1)
+    columns = list(zip(choices, places, strict=True))
+
+    def flags(name: str) -> NDArray[np.bool_]:
+        return np.stack(
+            [np.array([getattr(one, name) for one in options])[at] for options, at in columns], 1
+        )
+
+    return Modes(
+        states=np.stack(
+            [
+                np.array([_STATES.index(one.state) for one in options])[at]
+                for options, at in columns
+            ],
+            1,
+        ),
+        closed=flags("closed"),
+        sticks=flags("sticks"),
+        tried=flags("tried"),
+        directions=np.stack(
+            [np.array([one.direction for one in options])[at] for options, at in columns], 1
+        ),
+    )
+
+
+def equations(
+    problem: ScaledProblem, modes: Modes
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the linear equations of modes, matrix reactions = right side.
+
+    Returns
+    -------
+    matrices, right
+        (modes, k, k) and (modes, k).
+    """
+    contacts, size = problem.contacts, len(problem.free)
+    count, width = contacts.count, contacts.directions
+    held = np.concatenate([modes.closed, np.repeat(modes.sticks, width, axis=1)], axis=1)
+    matrices = np.where(held[:, :, None], contacts.matrix, np.eye(size))
+    load = np.concatenate([problem.least, np.zeros(count * width)])
+    right = np.where(held, -problem.free, load)
+    rubbing = contacts.friction[:, None] * modes.directions
+    for contact in range(count):
+        rows = contacts.tangents(contact)
+        # Sticking contacts hold their rows; their direction is zero.
+        matrices[:, rows, contact] += rubbing[:, contact, :]
+    return matrices, right
+
+
+def slacks(
+    problem: ScaledProblem, modes: Modes, reactions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return expressions that must be nonnegative in modes, affine in the reactions; 1 if none.
+
+    Parameters
+    ----------
+    problem, modes
+        The problem, and its modes.
+    reactions
+        (modes, k).
+
+    Returns
+    -------
+    slacks
+        Slacks of normal reactions, gaps, both sides of the cones of sticking contacts, and tried
+        slips: (modes, 5 n).
+    """
+    contacts = problem.contacts
+    count, width = contacts.count, contacts.directions
+    rates = reactions @ contacts.matrix + problem.free
+    normal = reactions[:, :count]
+    shape = (len(modes), count, width)
+    traction = reactions[:, count:].reshape(shape)[:, :, 0]
+    along = np.sum(rates[:, count:].reshape(shape) * modes.directions, axis=2)
+    limit = contacts.static * normal
+    return np.concatenate(
+        [
+            np.where(modes.closed, normal - problem.least, 1.0),
+            np.where(modes.closed, 1.0, rates[:, :count]),
+            np.where(modes.sticks, limit - traction, 1.0),
+            np.where(modes.sticks, limit + traction, 1.0),
+            np.where(modes.tried, along, 1.0),
+        ],
+        axis=1,
+    )

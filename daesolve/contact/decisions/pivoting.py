@@ -1,0 +1,160 @@
+"""Many contacts in the plane: one answer by Lemke's pivots, or all of them by branching.
+
+For a contact at rest, the slip rate is written as a difference c+ - c- of nonnegative numbers, and
+the traction as T = -mu N + R. With L = 2 mu N - R, this is a linear complementarity problem:
+
+    gap rate = (A_NN - A_NT mu) N + A_NT R + free      0 <= gap rate  _|_  N  >= 0
+    c+       = (A_TN - A_TT mu) N + A_TT R + c- + free 0 <= c+        _|_  R  >= 0
+    L        = 2 mu N - R                              0 <= L         _|_  c- >= 0
+
+A sliding contact has only the first row, with T = -mu N s. (Glocker, Set-Valued Force Laws, 2001.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
+from daesolve.contact.complementarity.lemke import lemke
+from daesolve.contact.decisions.answers import Answer, State, States, sliding_state
+from daesolve.contact.decisions.enumeration import TOLERANCE, Found, answers_of, found_in
+from daesolve.contact.decisions.modes import Choices, all_modes, choices_of, count_of, equations
+from daesolve.contact.decisions.programmes import impossible
+from daesolve.contact.decisions.relaxation import relaxed, states_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from daesolve.contact.complementarity.answers import VariantAnswer
+    from daesolve.contact.decisions.touching import ScaledProblem
+
+LEAF_MODES = 256
+"""The number of modes up to which all are solved at once instead of bounded."""
+
+
+def one_answer(
+    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
+) -> Answer | None:
+    """Return an answer for contacts in the plane; None if none was found.
+
+    Pivots determine the states; if they end in a ray, or reactions are not determined, relaxation
+    does. The equations of the mode then give the reactions, and its inequalities decide.
+
+    Parameters
+    ----------
+    problem, sliding, tolerance
+        As in `enumeration.all_answers`.
+    """
+    choices = choices_of(problem, sliding)
+    for states in _named(problem, sliding):
+        named = tuple(
+            tuple(one for one in options if one.state is state) or options
+            for options, state in zip(choices, states, strict=True)
+        )
+        found = found_in(problem, all_modes(named), tolerance)
+        if found:
+            return answers_of(problem, found, sliding, tolerance)[0]
+    return None
+
+
+def branched_answers(
+    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
+) -> tuple[Answer, ...]:
+    """Return all answers, by the choices of one contact after another.
+
+    Choices that a linear programme without complementarity proves impossible are left out.
+
+    Parameters
+    ----------
+    problem, sliding, tolerance
+        As in `enumeration.all_answers`.
+    """
+    found: list[Found] = []
+    nodes = [choices_of(problem, sliding)]
+    while nodes:
+        choices = nodes.pop()
+        if count_of(choices) <= LEAF_MODES:
+            found += found_in(problem, all_modes(choices), tolerance)
+            continue
+        if _impossible(problem, choices):
+            continue
+        contact = next(place for place, options in enumerate(choices) if len(options) > 1)
+        nodes += [(*choices[:contact], (one,), *choices[contact + 1 :]) for one in choices[contact]]
+    return answers_of(problem, found, sliding, tolerance)
+
+
+def _named(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Iterator[States]:
+    """Yield the states of an answer as suggested by pivots and relaxation."""
+    linear = _linear(problem, sliding)
+    pivoted = lemke(linear)
+    if pivoted is not None:
+        yield _pivoted_states(problem, sliding, pivoted)
+    for reactions in relaxed(problem, sliding, np.zeros(len(problem.free))):
+        yield states_of(problem, sliding, reactions)
+
+
+def _impossible(problem: ScaledProblem, choices: Choices) -> bool:
+    """Return whether no reactions satisfy the conditions of given choices, and all cones."""
+    contacts = problem.contacts
+    count, size = contacts.count, len(problem.free)
+    decided = np.array([len(options) == 1 for options in choices])
+    mode = all_modes(tuple(options[:1] for options in choices))
+    matrices, right = equations(problem, mode)
+    kept = np.concatenate([decided, np.repeat(decided, contacts.directions)])
+    rows = [-np.eye(size)[:count], -contacts.matrix[:count]]
+    bounds = [-problem.least, problem.free[:count]]
+    if contacts.directions == 1:
+        cone, one, tried = np.diag(contacts.static), np.eye(count), decided & mode.tried[0]
+        along = mode.directions[0][tried]
+        rows += [np.hstack([-cone, one]), np.hstack([-cone, -one])]
+        rows += [-along * contacts.matrix[count:][tried]]
+        bounds += [np.zeros(2 * count), along[:, 0] * problem.free[count:][tried]]
+    return impossible(np.vstack(rows), np.concatenate(bounds), matrices[0][kept], right[0][kept])
+
+
+def _linear(problem: ScaledProblem, sliding: NDArray[np.float64]) -> HorizontalComplementarity:
+    """Pose w = M z + q as w - M z = q, with w on the second supports and z on the first ones."""
+    contacts = problem.contacts
+    count, signs = contacts.count, sliding[:, 0]
+    resting = np.flatnonzero(signs == 0.0)
+    friction = np.diag(contacts.friction)
+    direction = np.diag(np.where(signs == 0.0, 1.0, signs))
+    normal, tangent = np.split(contacts.matrix, 2, axis=1)
+    pressed = normal - tangent @ direction @ friction
+    at_rest = count + resting
+    one = np.eye(len(resting))
+    matrix = np.block(
+        [
+            [pressed[:count], tangent[:count, resting], np.zeros((count, len(resting)))],
+            [pressed[at_rest], tangent[np.ix_(at_rest, resting)], one],
+            [2.0 * friction[resting], -one, np.zeros_like(one)],
+        ]
+    )
+    # Normal reactions are measured from the least ones.
+    least = np.concatenate([problem.least, np.zeros(2 * len(resting))])
+    load = np.concatenate([problem.free[:count], problem.free[at_rest], np.zeros(len(resting))])
+    return HorizontalComplementarity(-matrix, np.eye(len(load)), load + matrix @ least)
+
+
+def _pivoted_states(
+    problem: ScaledProblem, sliding: NDArray[np.float64], answer: VariantAnswer
+) -> States:
+    """Return the states that correspond to w and z of an answer."""
+    count = problem.contacts.count
+    resting = [contact for contact in range(count) if sliding[contact, 0] == 0.0]
+    pushing, limits = answer.first[count:], answer.second[count + len(resting) :]
+    states: list[State] = []
+    for contact in range(count):
+        if answer.first[contact] == 0.0 and problem.least[contact] == 0.0:
+            states.append(State.OPEN)
+        elif contact not in resting:
+            states.append(sliding_state(sliding[contact]))
+        else:
+            place = resting.index(contact)
+            inside = pushing[place] > 0.0 and limits[place] > 0.0
+            moved = State.FORWARD if pushing[place] == 0.0 else State.BACKWARD
+            states.append(State.STICKS if inside else moved)
+    return tuple(states)

@@ -1,0 +1,440 @@
+"""A body in plane guides held by friction while loads or guides change, until its release.
+
+If nothing slides, the slips of all supports and the constraints determine the velocities: zero on
+fixed guides, and those of the guide on a moving one. The body is held as long as it cannot begin to
+slide: on fixed guides as long as `stiction` confirms it, on moving ones as long as the slips would
+not all grow in either sense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy
+
+from daesolve.contact.friction.direction_flow import Branch, attraction, attractor_from
+from daesolve.contact.friction.short_loads import ShortLoads
+from daesolve.contact.friction.sliding import Sliding
+from daesolve.contact.friction.stiction import YieldingBody, resting_body
+from daesolve.contact.friction.variants import with_variant
+from daesolve.core.expressions.singular_values import rank
+from daesolve.core.posing.guides import FRICTION_WORK
+from daesolve.errors import VariantError
+
+STEPS = 200
+"""The longest step in search of the release is the remaining time divided by this."""
+LEAST = 1e-9
+"""The shortest step, as a fraction of the same time."""
+AGREES = 0.1
+"""The accepted deviation of the margin from a straight line in the middle of a step, as a fraction
+of the margin."""
+STEEP = 4.0
+"""The largest change of velocities in a step, as a multiple of what their rates at its ends
+give."""
+LASTS = 0.1
+"""The remaining share of such a change over a very short time that shows a jump."""
+UNKNOWN = 1.0 / 64.0
+"""A share of the longest step that is short enough if loads within it have no known bound."""
+ACCURACY = 1e-13
+"""Relative and absolute error of a step of the motion imposed by a guide."""
+TIME = 4e-16
+"""The relative accuracy of the time of a release, or at which another guard passes."""
+TOGETHER = 1e-12
+"""Guards that pass within this fraction of the longest step pass together."""
+
+Guards = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """The guards of others, which may pass while a body is held.
+
+    Parameters
+    ----------
+    guards
+        (t, x, p) -> their values, (k,).
+    directions
+        (k,) in which they count: 1 rising, -1 falling, 0 either.
+    zero
+        (k,) what counts as zero where the hold begins: such a guard has passed before.
+    """
+
+    guards: Guards
+    directions: np.ndarray
+    zero: np.ndarray
+
+    def passed(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Return the numbers of the guards that pass zero between two values, (k,) each."""
+        through = (before * after < 0.0) | ((after == 0.0) & (before != 0.0))
+        return np.flatnonzero(through & (self.directions * before <= 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Hold:
+    """The duration of a hold.
+
+    Parameters
+    ----------
+    time, state
+        The time when it ends (s), and the state then, (nx,).
+    fires
+        The guards that passed zero then, which may have ended the hold.
+    onward
+        The values with which it slides on from there; None if it is still held.
+    times, states
+        (k,) s and (k, nx): points on the way.
+    samples
+        (j, nx) at the requested times, as long as it was held.
+    evaluations
+        The number of evaluations of the release.
+    """
+
+    time: float
+    state: np.ndarray
+    fires: tuple[int, ...]
+    onward: np.ndarray | None
+    times: np.ndarray
+    states: np.ndarray = field(repr=False)
+    samples: np.ndarray = field(repr=False)
+    evaluations: int
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """The motion that a held body would begin.
+
+    Parameters
+    ----------
+    margin
+        Negative while it is held: an acceleration in the direction of sliding.
+    values
+        The discrete values of this sliding motion.
+    state
+        The state with earlier velocities, if a guide has jumped away beneath the body.
+    """
+
+    margin: float
+    values: Mapping[str, float]
+    state: np.ndarray | None = None
+
+
+class Holding:
+    """Follows a held body.
+
+    Parameters
+    ----------
+    sliding
+        Chooses the loaded supports.
+    rate, watched
+        (t, x, p) -> x' of the motion, and the guards that may pass while the body is held.
+    """
+
+    def __init__(self, sliding: Sliding, rate: Guards, watched: Watched) -> None:
+        self.sliding, self.rate, self.watched = sliding, rate, watched
+        self.dynamics = sliding.dynamics
+        self.split = self.dynamics.position_count
+        self.count = len(self.dynamics.labels.states)
+        self.own = len(self.dynamics.values)
+        self.evaluations, self.freedom = 0, 1
+        self._loads = ShortLoads(sliding.sticking)
+        self._branches = {1.0: Branch(), -1.0: Branch()}
+
+    def follow(
+        self, time: float, x: np.ndarray, p: np.ndarray, until: float, times: np.ndarray
+    ) -> Hold:
+        """Follow a held body until its release.
+
+        Parameters
+        ----------
+        time, x, p
+            s, the state in which nothing slides, and the values.
+        until
+            The end of the run, s.
+        times
+            Sample times, s; increasing.
+
+        Raises
+        ------
+        VariantError
+            Neither rest nor sliding is possible, or the supports without slip no longer determine
+            the motion.
+        """
+        self.evaluations = 0
+        self._branches = {1.0: Branch(), -1.0: Branch()}
+        here = self._placed(time, x, p)
+        rows = self.dynamics.matrices(time, here[: self.count], p[: self.own])["jacobian"]
+        self.freedom = rows.shape[1] - rank(rows)
+        release = self.release(time, here, p)
+        if release.margin > 0.0:
+            return self._ended(time, here, p, release, ([], []), times)
+        path, stop, fires = self._path(time, here, p, until)
+        found, release = self._grid(time, stop, path, p)
+        track = [path(moment) for moment in found]
+        end, last = found[-1], track[-1]
+        if release is not None:
+            last = track[-1] = last if release.state is None else release.state
+            return self._ended(end, last, p, release, (found, track), times, path)
+        wanted = times[times <= end]
+        samples = np.array([path(t) for t in wanted]).reshape(-1, len(x))
+        arrays = np.array(found), np.array(track)
+        return Hold(end, last, fires, None, *arrays, samples, self.evaluations)
+
+    # -- the motion with which nothing slides -----------------------------------------------------
+
+    def _placed(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        found = self.sliding.sticking.velocities(time, x[: self.count], p[: self.own])
+        if found is None:
+            raise VariantError(
+                f"at t = {time:.10g} s the supports that do not slide no longer determine "
+                "how the body moves"
+            )
+        placed = x.copy()
+        placed[self.split : self.count] = found
+        return placed
+
+    def _path(
+        self, time: float, x: np.ndarray, p: np.ndarray, until: float
+    ) -> tuple[Callable[[float], np.ndarray], float, tuple[int, ...]]:
+        """Return the held motion over time, its duration, and the guards that end it."""
+        free = np.r_[0 : self.split, self.count : len(x)]
+
+        def rate(moment: float, part: np.ndarray) -> np.ndarray:
+            return self._rates(moment, whole(moment, part), p)[free]
+
+        def whole(moment: float, part: np.ndarray) -> np.ndarray:
+            state = x.copy()
+            state[free] = part
+            return self._placed(moment, state, p)
+
+        def guards(moment: float, part: np.ndarray) -> np.ndarray:
+            return self.watched.guards(moment, whole(moment, part), p)
+
+        step = (until - time) / STEPS
+        solver = scipy.integrate.DOP853(
+            rate, time, x[free], until, rtol=ACCURACY, atol=ACCURACY, max_step=step
+        )
+        pieces: list[Any] = []
+        ends = [time]
+        before = guards(time, x[free])
+        before[np.abs(before) <= self.watched.zero] = 0.0
+
+        def path(moment: float) -> np.ndarray:
+            if not pieces:
+                return x
+            place = min(int(np.searchsorted(ends[1:], moment)), len(pieces) - 1)
+            return whole(moment, pieces[place](moment))
+
+        while solver.status == "running":
+            solver.step()
+            pieces.append(solver.dense_output())
+            ends.append(float(solver.t))
+            after = guards(solver.t, solver.y)
+            passed = self.watched.passed(before, after).tolist()
+            if passed:
+                moments = {k: self._passage(path, ends[-2], ends[-1], p, k) for k in passed}
+                first = min(moments.values())
+                near = TOGETHER * step + 4.0 * np.spacing(abs(first))
+                fires = {k: t for k, t in moments.items() if t - first <= near}
+                # All of them have passed there, and pass no more.
+                return path, max(fires.values()), tuple(fires)
+            before = np.where(after == 0.0, before, after)
+        return path, until, ()
+
+    def _rates(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return x' while nothing slides, including metered work of static friction."""
+        found = self.rate(time, x, p).copy()
+        v = x[self.split : self.count]
+        if not np.any(v):
+            return found
+        parts = self.dynamics.matrices(time, x[: self.count], p[: self.own])
+        mass, force = parts["mass"], parts["force"].ravel()
+        held = self.sliding.sticking.accelerations(time, x[: self.count], p[: self.own])
+        power = v @ (mass @ held - force)
+        meters = list(self.dynamics.meters)
+        first = len(x) - len(meters)
+        # In the equations of sliding the power of the supports differs from that at rest.
+        found[self.count : first] += power - v @ (mass @ found[self.split : self.count] - force)
+        found[first + meters.index(FRICTION_WORK)] = power
+        return found
+
+    def _passage(
+        self, path: Callable[[float], np.ndarray], a: float, b: float, p: np.ndarray, guard: int
+    ) -> float:
+        """Return the first time between two at which a guard has passed zero."""
+
+        def value(moment: float) -> float:
+            return float(self.watched.guards(moment, path(moment), p)[guard])
+
+        way = np.sign(value(b))
+        return b if way == 0.0 else self._let_go(lambda moment: way * value(moment), a, b)
+
+    # -- the release ------------------------------------------------------------------------------
+
+    def release(self, time: float, x: np.ndarray, p: np.ndarray) -> Release:
+        """Return the motion that a body without slip would begin.
+
+        Raises
+        ------
+        VariantError
+            Neither rest nor sliding is possible.
+        """
+        self.evaluations += 1
+        state, values = x[: self.count], p[: self.own]
+        if self.freedom > 1:
+            return self._stuck(time, state, values)
+        found = [self._one_sense(time, state, values, sign) for sign in (1.0, -1.0)]
+        nearest = max(found, key=lambda release: release.margin)
+        if nearest.margin > 0.0 and self.sliding.guides_stand_still:
+            # Supports at different heights may hold a body that could also slide.
+            return self._stuck(time, state, values)
+        return nearest
+
+    def _stuck(self, time: float, x: np.ndarray, p: np.ndarray) -> Release:
+        """Return the motion that a body at rest on fixed guides would begin."""
+        problem = self.sliding.problem.with_numbers(p)
+        body = resting_body(problem, x, time, p)
+        strongest = attraction(body).strongest
+        margin = strongest.growth
+        if margin > 0.0:
+            margin = min(margin, attractor_from(YieldingBody(body), strongest.direction).growth)
+        here = problem.at(x, time, strongest.direction)
+        values = with_variant(here.values, strongest.answer)
+        return Release(margin, values)
+
+    def _with(self, found: Mapping[str, float], p: np.ndarray) -> np.ndarray:
+        values, names = p.copy(), list(self.dynamics.values)
+        for name, value in found.items():
+            values[names.index(name)] = value
+        return values
+
+    def _one_sense(self, time: float, x: np.ndarray, p: np.ndarray, sign: float) -> Release:
+        senses = self.sliding.sticking.senses(time, x, p, sign)
+        values = self._with(senses, p)
+        here = self.sliding.problem.at(x, time, numbers=values, senses=senses)
+        try:
+            answer = self._branches[sign].answer(here.complementarity)
+        except VariantError:
+            # It cannot slide in this sense.
+            return Release(-np.inf, senses)
+        rates = self.sliding.slip_rates(time, x, values, here.accelerations(answer.reactions))
+        margin = float(np.min(rates * np.array([senses[n] for n in self.sliding.senses])))
+        return Release(margin, with_variant(senses, answer))
+
+    def _grid(
+        self, time: float, stop: float, path: Callable[[float], np.ndarray], p: np.ndarray
+    ) -> tuple[list[float], Release | None]:
+        """Step along the held motion until its release; return the times and the release."""
+        longest = (stop - time) / STEPS
+        step, here, times = longest / 16.0, time, [time]
+
+        def margin(moment: float) -> float:
+            return self.release(moment, path(moment), p).margin
+
+        before = margin(here)
+        while here < stop:
+            step = min(step, stop - here)
+            after = stop if step == stop - here else here + step
+            jump = self._jump(path, here, after, p)
+            if jump is not None:
+                return [*times, jump[0]], jump[1]
+            middle = 0.5 * (here + after)
+            inside, end = margin(middle), margin(after)
+            bent = abs(inside - 0.5 * (before + end)) if before != -np.inf else 0.0
+            least = min(abs(before), abs(inside), abs(end))
+            held = inside <= 0.0 and end <= 0.0
+            limit = AGREES * (least if held else abs(before))
+            bow = self._bow(path, (here, middle, after), p)
+            hidden = bow > limit and (bow != np.inf or step > UNKNOWN * longest)
+            if (hidden or (held and bent > AGREES * least)) and step > LEAST * longest:
+                step *= 0.5
+                continue
+            passed = middle if inside > 0.0 else after if end > 0.0 else None
+            if passed is not None:
+                last = here if passed == middle else middle
+                moment = self._let_go(margin, last, passed)
+                times.append(moment)
+                return times, self.release(moment, path(moment), p)
+            here, before = after, end
+            times.append(here)
+            step = min(2.0 * step, longest)
+        return times, None
+
+    def _jump(
+        self, path: Callable[[float], np.ndarray], a: float, b: float, p: np.ndarray
+    ) -> tuple[float, Release] | None:
+        """Return when guides jump away beneath the body within a step, and how it then slides.
+
+        Such jumps are possible without an event in a system without switches.
+        """
+        if self.sliding.guides_stand_still:
+            return None
+        moving = slice(self.split, self.count)
+
+        def change(low: float, high: float) -> float:
+            return float(np.linalg.norm(path(high)[moving] - path(low)[moving]))
+
+        def rate(moment: float) -> float:
+            state = path(moment)[: self.count]
+            held = self.sliding.sticking.accelerations(moment, state, p[: self.own])
+            return float(np.linalg.norm(held))
+
+        whole = change(a, b)
+        if whole <= STEEP * (b - a) * max(rate(a), rate(b)):
+            return None
+        while b - a > TIME * max(abs(a), abs(b)):
+            middle = 0.5 * (a + b)
+            if not a < middle < b:
+                break
+            a, b = (a, middle) if change(a, middle) >= change(middle, b) else (middle, b)
+        if change(a, b) <= LASTS * whole:
+            return None
+        state = path(b).copy()
+        state[moving] = path(a)[moving]
+        values = self.sliding.slid_off(b, state[: self.count], p[: self.own])
+        changed = dict(zip(self.dynamics.values, values.tolist(), strict=True))
+        return b, Release(np.inf, changed, state)
+
+    def _bow(
+        self, path: Callable[[float], np.ndarray], times: tuple[float, ...], p: np.ndarray
+    ) -> float:
+        """Return how far the margin may deviate from a straight line within a step."""
+        states = np.array([path(moment)[: self.count] for moment in times])
+        return self._loads.bow((times[0], times[-1]), states, p[: self.own])
+
+    @staticmethod
+    def _let_go(margin: Callable[[float], float], held: float, free: float) -> float:
+        """Return the first time between two at which a margin is positive, by bisection."""
+        while free - held > TIME * max(abs(free), abs(held)):
+            middle = 0.5 * (held + free)
+            if not held < middle < free:
+                break
+            held, free = (held, middle) if margin(middle) > 0.0 else (middle, free)
+        return free
+
+    def _ended(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        release: Release,
+        way: tuple[list[float], list[np.ndarray]],
+        times: np.ndarray,
+        path: Callable[[float], np.ndarray] | None = None,
+    ) -> Hold:
+        """Return a hold that ends where the body begins to slide."""
+        values = self._with(release.values, p)
+        wanted = times[times <= time]
+        samples = [x if path is None else path(moment) for moment in wanted]
+        return Hold(
+            time,
+            x,
+            (),
+            values,
+            np.array(way[0]),
+            np.array(way[1]).reshape(-1, len(x)),
+            np.array(samples).reshape(-1, len(x)),
+            self.evaluations,
+        )

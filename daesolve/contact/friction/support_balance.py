@@ -1,0 +1,146 @@
+"""The balance of a body on its supports in a state: the effect of each reaction on the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.contact.complementarity.answers import VariantAnswer
+from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.singular_values import rank, shortest_solution
+from daesolve.core.posing.guides import Guides
+from daesolve.errors import FrictionlessIllPosed, PosingError
+
+PUSHED = 1e-6
+"""The part of a normal along free directions that counts as rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class VariantState:
+    """The equations of the supports in a state.
+
+    Parameters
+    ----------
+    complementarity
+        The equations for the reactions.
+    free
+        (nv,) accelerations without the reactions of the supports, m/s^2 or rad/s^2.
+    first, second
+        (nv, m) the contribution of a unit reaction of each support to the accelerations.
+    values
+        The discrete values that follow from the state: the sense of each slip in the plane.
+    mass
+        (nv, nv) the mass matrix.
+    """
+
+    complementarity: HorizontalComplementarity
+    free: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    values: Mapping[str, float]
+    mass: np.ndarray
+
+    def accelerations(self, reactions: np.ndarray) -> np.ndarray:
+        """Return v' (nv,) from signed reactions N (m,)."""
+        upper, lower = np.maximum(reactions, 0.0), np.maximum(-reactions, 0.0)
+        return self.free + self.second @ upper + self.first @ lower
+
+    def accelerations_of(self, answer: VariantAnswer) -> np.ndarray:
+        """Return v' (nv,) with a variant's supports loaded, whatever the signs of its reactions."""
+        second = answer.signs > 0
+        loaded = np.where(second, self.second, -self.first)
+        return self.free + loaded @ answer.reactions
+
+
+def supported_balance(
+    dynamics: Dynamics,
+    guides: Guides,
+    parts: Mapping[str, np.ndarray],
+    columns: list[np.ndarray],
+    values: Mapping[str, float],
+) -> VariantState:
+    """Eliminate accelerations and the multipliers of ideal constraints.
+
+    The equations are a balance of forces along the constraints that the supports keep. They do not
+    depend on masses if these constraints are independent.
+    """
+    kept = np.array([row.reaction is None for row in dynamics.rows])
+    jacobian, bias = parts["jacobian"], parts["bias"].ravel()
+    _pushing(guides, jacobian, columns)
+    size, count = dynamics.velocity_count, len(guides.pairs)
+    # A goal that is released, such as that of a law of friction which slides, has an empty row.
+    acting = ~kept & np.any(jacobian != 0.0, axis=1)
+    held, ideal, ideal_bias = jacobian[kept], jacobian[acting], bias[acting]
+    saddle = np.block([[parts["mass"], ideal.T], [ideal, np.zeros((len(ideal), len(ideal)))]])
+    force = np.concatenate([parts["force"].ravel(), -ideal_bias])
+    right = np.column_stack([force, *[_padded(c, len(force)) for c in (*columns, held.T)]])
+    moved = np.linalg.solve(saddle, right)[:size]
+    free, along = moved[:, 0], moved[:, -count:]
+    effects = np.split(moved[:, 1:-count], 4, axis=1)
+    accelerations = np.column_stack([held @ effect for effect in effects])
+    missing = -bias[kept] - held @ free
+    inertia = held @ along
+    balance = np.linalg.solve(inertia, np.column_stack([accelerations, missing])).astype(float)
+    normal, rubbed, other_normal, other_rubbed = np.split(balance[:, :-1], 4, axis=1)
+    gaps = _opening(guides, inertia, other_normal)
+    return VariantState(
+        HorizontalComplementarity(
+            first=normal + rubbed + gaps,
+            second=other_normal + other_rubbed,
+            load=balance[:, -1],
+            first_normal=normal + gaps,
+            second_normal=other_normal,
+            names=guides.reactions.names,
+        ),
+        free,
+        effects[0] + effects[1],
+        effects[2] + effects[3],
+        values,
+        parts["mass"],
+    )
+
+
+def _opening(guides: Guides, inertia: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """Return the columns of the accelerations with which unilateral pairs open, (m, m).
+
+    The gaps are combinations of the goals: support k pushes along sum_j normals_jk (row j), so its
+    gap has the acceleration sum_j normals_jk (J v' + b)_j.
+    """
+    opens = np.array([pair.kind == "unilateral" for pair in guides.pairs])
+    columns = np.zeros_like(inertia)
+    if opens.any():
+        if rank(normals) < len(normals):
+            raise FrictionlessIllPosed(
+                f"the supports of {', '.join(guides.reactions.names)} do not hold the body "
+                "even without friction: their normals depend on each other along the goals"
+            )
+        columns[:, opens] = -np.linalg.solve(inertia, np.linalg.inv(normals.T))[:, opens]
+    return columns
+
+
+def _pushing(guides: Guides, jacobian: np.ndarray, columns: list[np.ndarray]) -> None:
+    """Refuse supports that push in a direction held by no constraint.
+
+    Raises
+    ------
+    PosingError
+        The message names the pair.
+    """
+    for normals in (columns[0], columns[2]):
+        shares = shortest_solution(jacobian.T, normals)
+        left = np.linalg.norm(normals - jacobian.T @ shares, axis=0)
+        for pair, missed, size in zip(
+            guides.pairs, left, np.linalg.norm(normals, axis=0), strict=True
+        ):
+            if missed > PUSHED * size:
+                raise PosingError(
+                    f"a support of {pair.name!r} pushes in a direction in which no constraint "
+                    "holds the body: its normal must be the gradient of a goal, or of several"
+                )
+
+
+def _padded(column: np.ndarray, length: int) -> np.ndarray:
+    return np.vstack([column, np.zeros((length - len(column), column.shape[1]))])

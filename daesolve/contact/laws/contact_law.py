@@ -1,0 +1,500 @@
+"""Which contacts open and close at an instant: one complementarity problem for all of them.
+
+With w the rates of the gaps that are zero, and all other constraints kept, an impact has
+
+    w+ = w- + A P,    0 <= P,  0 <= w+ + e w-,  complementary        (Newton's restitution)
+
+and the smooth motion after it, for the contacts whose gaps stay closed,
+
+    gap'' = A N + q,    0 <= N,  0 <= gap'',  complementary          (Signorini's conditions).
+
+Both are F(N) = b with the columns A of what is closed and -1 of what is open. A = J M^-1 B contains
+the friction that enters the forces with a reaction; J M^-1 J^T is the same without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
+from daesolve.contact.complementarity.policies import solve
+from daesolve.contact.laws.kept_constraints import answered
+from daesolve.contact.laws.let_go import LettingGo
+from daesolve.core.equations.contact_rows import SpatialRubbing
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.elimination.impacts import settle_function
+from daesolve.core.equations.elimination.saddle import EliminationPlan
+from daesolve.core.equations.rank import Rank
+from daesolve.core.events.guard_book import GuardBook
+from daesolve.core.events.guard_table import Role
+from daesolve.core.events.jumps import joined, with_references
+from daesolve.core.events.law import Jump, Setting, SwitchingLaw
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.formulations import Formulation, OdeProblem
+from daesolve.core.posing.contacts import TOUCHING
+from daesolve.core.posing.symbols import symbol
+from daesolve.core.results.trajectory.results import Impact
+from daesolve.errors import (
+    OutOfRangeError,
+    RedundantConstraintsError,
+    ResetError,
+    UnsupportedError,
+    VariantError,
+)
+
+FEWEST: Mapping[str, int] = {"minimum-norm": 1, "error": 4}
+"""The least number of contacts in space that may come to share loads, by the option `redundant`.
+
+With "error", the default, three contacts in a row are refused.
+"""
+STILL = 1e-10
+"""A gap does not change if its rate is below this fraction of its terms.
+
+Nor does it below the speed of a fall through a gap that counts as zero: lower bounces do not count,
+and a bouncing body comes to rest.
+"""
+ROUNDED = 1e-13
+"""The rate of a gap is rounding below this fraction of its terms."""
+MOST_IMPACTS = 1000
+"""Impacts at one instant, one after the other."""
+TIED = 1e-9
+"""Below this fraction of what the free motion needs, the rate of a reaction decides."""
+INDEPENDENT = 1e-9
+"""Contacts repeat each other if the smallest eigenvalue of their response, with a diagonal of ones,
+is below this."""
+
+Reactions = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""(x, p) -> the reactions of all contacts that are closed in p, and their rates."""
+
+
+@dataclass(frozen=True)
+class ContactChange:
+    """The changes of contacts at an instant.
+
+    Parameters
+    ----------
+    events
+        The indices of their events.
+    closed
+        Which contacts are closed afterwards.
+    x, p
+        The state and the values after.
+    impact
+        What was imposed, if a gap closed with a speed.
+    """
+
+    events: tuple[int, ...]
+    closed: np.ndarray
+    x: np.ndarray
+    p: np.ndarray
+    impact: Impact | None
+
+
+@dataclass(frozen=True)
+class _Response:
+    """How gaps answer: gap'' = matrix N + q.
+
+    `normal` is the matrix without friction, `size` the sum of the sizes of the terms of q.
+    """
+
+    matrix: np.ndarray
+    normal: np.ndarray
+    size: np.ndarray
+
+
+class ContactChanges:
+    """Decides on the contacts of a system.
+
+    Parameters
+    ----------
+    dynamics, plan
+        The equations, and how reactions are eliminated.
+    size
+        The length of the state of the problem, work integrals included.
+    """
+
+    def __init__(self, dynamics: Dynamics, plan: EliminationPlan, size: int) -> None:
+        self.dynamics = dynamics
+        self._names = tuple(row.name for row in dynamics.contacts)
+        self._places = np.array([row.hold for row in dynamics.contacts], dtype=int)
+        self._rows = np.array([row.row for row in dynamics.contacts], dtype=int)
+        self._pushes = np.array([dynamics.rows[row].reaction for row in self._rows], dtype=int)
+        self._reactions = np.array(dynamics.labels.reactions)[self._pushes]
+        self._count = dynamics.x.numel()
+        t, x, p = dynamics.t, dynamics.x, dynamics.p
+        chains = [dynamics.rows[row.row].chain for row in dynamics.contacts]
+        speeds = ca.vertcat(*[chain[1] for chain in chains])
+        slopes = ca.jacobian(speeds, dynamics.velocities)
+        measured = [
+            speeds,
+            ca.fabs(slopes) @ ca.fabs(dynamics.velocities),
+            ca.vertcat(*[row.restitution for row in dynamics.contacts]),
+        ]
+        self._measure = Evaluator(
+            ca.Function("contacts", [t, x, p], [ca.densify(part) for part in measured])
+        )
+        self._settle = Evaluator(settle_function(dynamics, plan, ()))
+        works = symbol("works", size - self._count)
+        values = with_references(dynamics, t, x, p, works)
+        self._references = Evaluator(ca.Function("references", [t, x, works, p], [values]))
+
+    def decide(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        near: tuple[np.ndarray, np.ndarray, np.ndarray],
+        reactions: Reactions,
+        apart: np.ndarray,
+    ) -> ContactChange | None:
+        """Return the changes at an instant; None if there are none.
+
+        Parameters
+        ----------
+        time, x, p
+            When and where, s.
+        near
+            Which open contacts have their gap at zero; what counts as zero there; and what counts
+            as a reaction of zero.
+        reactions
+            Of contacts that are closed, as functions of x and p at this time.
+        apart
+            Whose gaps have been opened from outside.
+
+        Raises
+        ------
+        ResetError
+            No contacts may open or close so that all conditions hold, or several sets may and
+            nothing decides between them, or those that close depend on each other.
+        """
+        before = p[self._places] == 1.0
+        if not np.any(before | near[0]):
+            return None
+        p = self._mode(p, before & ~apart)
+        states, closed, stopped, hit, impacts = self._collided(time, x, p, near, reactions)
+        works = x[self._count :]
+        p = self._mode(p, closed)
+        moving = closed & ~stopped if impacts else closed & ~before
+        if moving.any():
+            states, further = self._imposed(time, states, p, np.zeros(len(closed)))
+            impacts.append(further)
+        impact = joined(impacts)
+        if impact is None and np.array_equal(closed, before):
+            return None
+        p = self._references(time, states, works, p)[0]
+        rows = self.dynamics.contacts
+        lost = [row.lost for row, gone in zip(rows, before & ~closed, strict=True) if gone]
+        met = (closed & ~before) | hit
+        begun = [row.closed for row, here in zip(rows, met, strict=True) if here]
+        return ContactChange((*begun, *lost), closed, np.concatenate([states, works]), p, impact)
+
+    def _collided(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        near: tuple[np.ndarray, np.ndarray, np.ndarray],
+        reactions: Reactions,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[Impact | None]]:
+        """Let contacts collide until none closes; see `decide`.
+
+        Returns
+        -------
+        tuple
+            The states after, which contacts are closed then, which the last impact stopped, which
+            were hit, and the impacts.
+        """
+        before, states, works = p[self._places] == 1.0, x[: self._count], x[self._count :]
+        touching = before | near[0]
+        speeds, sizes, restitution = self._measure(time, states, self._mode(p, touching))
+        falls = np.zeros(len(touching))
+        if touching.any():
+            response = self._response(time, states, p, touching)
+            falls[touching] = np.sqrt(2.0 * response.size * near[1][touching])
+            # What stops one gap changes the rates of others, which are precise to a part of this.
+            stops = np.abs(speeds[touching]) / np.diag(response.normal)
+            sizes[touching] = np.maximum(sizes[touching], np.abs(response.normal) @ stops)
+        stopped, hit = np.zeros_like(touching), np.zeros_like(touching)
+        impacts: list[Impact | None] = []
+        while True:
+            still = STILL * sizes + falls
+            closing, closed = touching & (speeds < -still), touching & (speeds <= still)
+            slow = not closing.any()
+            if slow:
+                if closed.any():
+                    place = np.concatenate([states, works]), self._mode(p, closed)
+                    values, rates = reactions(*place)
+                    closed = self._kept(time, states, p, (closed, before, near[2]), values, rates)
+                # However slowly it closes, a gap that nothing holds must not continue to close.
+                closing = touching & ~before & ~closed & (speeds < -ROUNDED * sizes)
+            if not closing.any():
+                break
+            if len(impacts) == MOST_IMPACTS:
+                raise ResetError(
+                    f"at t = {time:.10g} s the impacts of the contacts {self._listed(hit)} do not "
+                    "end"
+                )
+            thrown = np.where(closing, 0.0 if slow else restitution, 0.0)
+            load = -(1.0 + thrown) * (speeds if slow else np.where(closing, speeds, 0.0))
+            # A gap that opens takes no part: where it is closed by the impact, another follows.
+            among = touching & (speeds <= still)
+            response = self._response(time, states, p, among)
+            pushed = self._solved(time, among, response, load[among])
+            states, impact = self._imposed(time, states, self._mode(p, pushed), thrown)
+            impacts.append(impact)
+            speeds, terms, _ = self._measure(time, states, self._mode(p, touching))
+            sizes = np.maximum(sizes, terms)
+            pushes = np.abs([impact.impulses[name] for name in self._reactions[among].tolist()])
+            sizes[among] = np.maximum(sizes[among], np.abs(response.normal) @ pushes)
+            hit |= closing & pushed
+            stopped = pushed & (thrown == 0.0)
+        return states, closed, stopped, hit, impacts
+
+    def _mode(self, p: np.ndarray, closed: np.ndarray) -> np.ndarray:
+        """Return p with these contacts closed and all others open."""
+        p = p.copy()
+        p[self._places] = closed
+        return p
+
+    def _kept(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        modes: tuple[np.ndarray, np.ndarray, np.ndarray],
+        reactions: np.ndarray,
+        rates: np.ndarray,
+    ) -> np.ndarray:
+        """Return which of the contacts that may stay closed do, (m,).
+
+        A reaction that is zero opens its contact if it falls: its sign a moment later is meant. It
+        is so to rounding as well where the loads of the contact cancel each other, as the weight
+        and the inertia of a body on a surface that moves, in coordinates that move with it.
+        """
+        closed, before, zero = modes
+        response = self._response(time, x, p, closed)
+        typical = response.size / np.abs(np.diag(response.normal))
+        typical[typical == 0.0] = 1.0
+        found, rates = reactions[closed], rates[closed]
+        falls = np.where(rates == 0.0, ~before[closed], rates < 0.0)
+        size = np.maximum(TIED * typical, zero[closed])
+        tied = np.abs(found) <= size
+        found = np.where(tied, size * np.where(falls, -1.0, 1.0), found)
+        return self._solved(time, closed, response, response.matrix @ found)
+
+    def _solved(
+        self, time: float, among: np.ndarray, response: _Response, load: np.ndarray
+    ) -> np.ndarray:
+        """Return which of some contacts push, (m,)."""
+        if not np.all(np.isfinite(load)):
+            raise self._undetermined(time, among)
+        pushing = np.zeros_like(among)
+        if len(load) == 1 and min(response.matrix[0, 0], response.normal[0, 0]) > 0.0:
+            # It pushes where it is loaded; an enumeration gives the same in half a millisecond.
+            pushing[among] = load > 0.0
+            return pushing
+        open_ = -np.eye(len(load))
+        problem = HorizontalComplementarity(
+            first=open_,
+            second=response.matrix,
+            load=load,
+            first_normal=open_,
+            second_normal=response.normal,
+            names=tuple(np.array(self._names)[among]),
+        )
+        try:
+            chosen = solve(problem).chosen
+        except VariantError as error:
+            raise ResetError(
+                f"at t = {time:.10g} s it is not determined which of the contacts "
+                f"{self._listed(among)} open: {error}"
+            ) from error
+        assert chosen is not None
+        pushing[among] = chosen.reactions > 0.0
+        return pushing
+
+    def _listed(self, among: np.ndarray) -> str:
+        return ", ".join(repr(str(name)) for name in np.array(self._names)[among])
+
+    def _undetermined(self, time: float, among: np.ndarray) -> ResetError:
+        return ResetError(
+            f"at t = {time:.10g} s the contacts {self._listed(among)} touch, but depend on each "
+            "other or on other constraints there: their reactions are not determined"
+        )
+
+    def _imposed(
+        self, time: float, x: np.ndarray, p: np.ndarray, thrown: np.ndarray
+    ) -> tuple[np.ndarray, Impact]:
+        """Impose the constraints that hold in p, and leave contacts with a part of the speed."""
+        factors = np.zeros(len(self.dynamics.rows))
+        factors[self._rows] = thrown
+        after, impulses, energies = self._settle(time, x, p, factors)
+        if not np.all(np.isfinite(after)):
+            raise self._undetermined(time, p[self._places] == 1.0)
+        kinetic, remaining, miss = energies.tolist()
+        named = dict(zip(self.dynamics.labels.reactions, impulses.tolist(), strict=True))
+        miss = abs(miss) / kinetic if kinetic > 0.0 else 0.0
+        return after, Impact(named, kinetic, remaining, miss)
+
+    def _response(self, time: float, x: np.ndarray, p: np.ndarray, among: np.ndarray) -> _Response:
+        """Return how the gaps of some contacts respond to their reactions, all else being equal."""
+        dynamics, p = self.dynamics, self._mode(p, among)
+        parts, own = dynamics.matrices(time, x, p), self._rows[among]
+        pushes = self._pushes[among]
+        gaps = parts["jacobian"][own]
+        pushed = np.hstack([parts["influence"][:, pushes], gaps.T])
+        ties = parts["ties"][:, pushes]
+        tied = np.hstack([-ties, np.zeros_like(ties)])
+        try:
+            found, _ = answered(dynamics, p, parts, own.tolist(), pushed, tied)
+        except np.linalg.LinAlgError:
+            raise self._undetermined(time, among) from None
+        bias, free = parts["bias"][own].ravel(), found[:, -1]
+        caused = gaps @ found[:, :-1]
+        if _smallest(caused[:, len(own) :]) < INDEPENDENT:
+            raise self._undetermined(time, among)
+        return _Response(
+            caused[:, : len(own)],
+            caused[:, len(own) :],
+            np.abs(gaps) @ np.abs(free) + np.abs(bias),
+        )
+
+
+class ContactLaw(SwitchingLaw):
+    """Lets contacts open and close, once everything else at an instant is done.
+
+    Parameters
+    ----------
+    setting
+        The problem.
+    """
+
+    decides = True
+
+    def __init__(self, setting: Setting) -> None:
+        rows = setting.dynamics.contacts
+        super().__init__([*(row.lost for row in rows), *(row.closed for row in rows)])
+        self.problem = setting.problem
+        self._lost = setting.table.firsts[[row.lost for row in rows]]
+        self._closing = setting.table.firsts[[row.closed for row in rows]]
+        self._lets_go = {row.lost for row in rows}
+        if setting.problem not in _changes:
+            plan, size = setting.jumps.plan, setting.problem.size
+            _changes[setting.problem] = ContactChanges(setting.dynamics, plan, size)
+        self._changes = _changes[setting.problem]
+        self._letting_go, self._count = LettingGo(setting), setting.dynamics.x.numel()
+
+    @classmethod
+    def of(cls, setting: Setting, free: Sequence[int]) -> ContactLaw | None:
+        """Return the law of all contacts of a system, unless another has them."""
+        rows = setting.dynamics.contacts
+        return cls(setting) if rows and rows[0].closed in free else None
+
+    def role(self, event: int) -> Role:
+        """Return that of a reaction that ends, or of a gap that closes; both are always watched."""
+        lost = event in self._lets_go
+        return Role(returns=lost, stays=True, bars_start=not lost)
+
+    def decide(
+        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
+    ) -> Iterator[Jump]:
+        """Open and close contacts, with the impact that this takes."""
+        # Whatever is decided, a gap that opens now is met again where it closes.
+        book.passed[[*self._lost, *self._closing]] = time
+        gaps = book.measure(time, x, p)[0][self._closing]
+        zero = np.maximum(book.tolerances[self._closing], TOUCHING)
+        ended = book.tolerances[self._lost]
+        met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
+
+        def reactions(x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            values, rates = book.at(time, x, p)
+            return values[self._lost], rates[self._lost]
+
+        apart = self._letting_go.apart(time, x[: self._count], p)
+        change = self._changes.decide(time, x, p, (met, zero, ended), reactions, apart)
+        if change is not None:
+            book.armed[self._closing[~change.closed]] = False
+            yield Jump(dict.fromkeys(change.events, (0,)), change.x, change.p, change.impact)
+
+
+_changes: WeakKeyDictionary[OdeProblem, ContactChanges] = WeakKeyDictionary()
+
+
+def _smallest(matrix: np.ndarray) -> float:
+    """Return the smallest eigenvalue of a symmetric matrix that is scaled to a diagonal of one."""
+    lengths = np.sqrt(np.abs(np.diag(matrix)))
+    if not np.all(np.isfinite(matrix)) or not np.all(lengths > 0.0):
+        return 0.0
+    return float(np.linalg.eigvalsh(matrix / lengths / lengths[:, None])[0])
+
+
+def check_held_goals(
+    dynamics: Dynamics, formulation: Formulation, values: Mapping[str, float]
+) -> None:
+    """Refuse to release constraints in a formulation that cannot do so, or to hold one by half.
+
+    Raises
+    ------
+    UnsupportedError, OutOfRangeError
+        The message names the goal that does not always hold.
+    """
+    for row in dynamics.rows:
+        if row.hold is None:
+            continue
+        name = row.hold.name()
+        if not formulation.releases:
+            raise UnsupportedError(
+                f"the formulation {formulation.title!r} cannot release constraints such as "
+                f"{row.name!r}: use 'feedback', without rank_loss = 'pass' or 'viscous'"
+            )
+        if values[name] not in (0.0, 1.0):
+            raise OutOfRangeError(
+                f"the goal {row.name!r} is held by {name!r}, which is {values[name]:g}, but "
+                "must be 1.0 (it holds) or 0.0 (it is released)"
+            )
+
+
+def may_share_loads(dynamics: Dynamics, formulation: Formulation, redundant: str) -> bool:
+    """Return whether contacts in space share loads because more touch than are independent.
+
+    A body on four feet has a determined motion, although the loads of its feet are not determined.
+    """
+    count = sum(isinstance(row.rubbing, SpatialRubbing) for row in dynamics.contacts)
+    shares = formulation.chooses_goals or redundant == "minimum-norm"
+    return shares and count >= FEWEST.get(redundant, count + 1)
+
+
+def are_contacts(dynamics: Dynamics, rank: Rank) -> bool:
+    """Return whether the gaps of contacts alone depend on each other."""
+    gaps = {dynamics.rows[contact.row].name for contact in dynamics.contacts}
+    return all(gaps.issuperset(group) for group in rank.groups)
+
+
+def check_held_reactions(dynamics: Dynamics, rank: Rank, redundant: str) -> None:
+    """Refuse dependent constraints whose unknown reactions decide when they are released.
+
+    On request, contacts in space share loads like equal springs, and are then accepted.
+
+    Raises
+    ------
+    RedundantConstraintsError
+        A goal that does not always hold depends on others.
+    """
+    held = {row.name for row in dynamics.rows if row.hold is not None}
+    if redundant == "minimum-norm":
+        rubbing = [row for row in dynamics.contacts if isinstance(row.rubbing, SpatialRubbing)]
+        held -= {dynamics.rows[row.row].name for row in rubbing}
+    for group in rank.groups:
+        if held.intersection(group):
+            slips = {row.name for row in dynamics.rows if row.hold is not None and row.degree == 1}
+            one = "let one law of friction bear the load of both"
+            instead = one if slips.issuperset(group) else "leave out one of them"
+            raise RedundantConstraintsError(
+                f"the goals {', '.join(map(repr, group))} depend on each other everywhere, so "
+                f"their reactions do not show which of them opens; {instead}"
+            )

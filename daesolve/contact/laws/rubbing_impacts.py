@@ -1,0 +1,292 @@
+"""Impacts with friction, of contacts that close, and of those that cannot continue otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from daesolve.contact.decisions import (
+    Answer,
+    ContactPolicy,
+    Decision,
+    collide,
+    impact_without_collision,
+)
+from daesolve.contact.decisions import Impact as Collision
+from daesolve.contact.laws.jams import beyond_jam, growth, stopped_by_jam
+from daesolve.contact.laws.redundant_contacts import PARALLEL
+from daesolve.contact.laws.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
+from daesolve.core.results.trajectory.results import Impact
+from daesolve.errors import (
+    ContactError,
+    NoMotion,
+    ResetError,
+    UndeterminedContact,
+    UnsupportedError,
+)
+
+STILL = 1e-10
+"""The rate of a gap, or a slip, counts as zero below this fraction of its terms."""
+SHARED = (
+    "redundant = 'minimum-norm' uses the loads that equal springs under all contacts would have"
+)
+ROUNDING = 1e-14
+"""The part of what impulses change of the rate of a gap, in all, that is their rounding."""
+MOST_IMPACTS = 1000
+"""Impacts of the same contacts at one instant, one after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The place of a decision: time, states of the equations followed by works, and values."""
+
+    time: float
+    x: np.ndarray
+    works: np.ndarray
+    p: np.ndarray
+
+
+class Impacts:
+    """Lets contacts collide.
+
+    Parameters
+    ----------
+    numbers, policy
+        The contacts, and what they do where rigid bodies leave it open.
+    springs
+        Whether impulses that are not determined are those of equal springs under all contacts.
+    """
+
+    def __init__(
+        self, numbers: ContactNumbers, policy: ContactPolicy, *, springs: bool = False
+    ) -> None:
+        self.dynamics, self._numbers, self._policy = numbers.dynamics, numbers, policy
+        self._springs = springs
+
+    def collided(
+        self, place: Place, touching: np.ndarray, zero: np.ndarray, rates: Rates
+    ) -> tuple[Place, Rates, list[Impact | None], np.ndarray, np.ndarray]:
+        """Let contacts collide until none closes.
+
+        Returns
+        -------
+        tuple
+            The place and the rates after, the impacts, which contacts closed, and which of these
+            stay though they would bounce.
+        """
+        impacts: list[Impact | None] = []
+        hit, none = np.zeros_like(touching), np.zeros_like(touching)
+        last, largest, blur = np.zeros_like(touching), rates, np.zeros(len(touching))
+        for _ in range(MOST_IMPACTS):
+            if not np.any(rates.gaps[touching]):
+                return place, rates, impacts, hit, last & (rates.gaps == 0.0)
+            instant = self._numbers.instant(place.time, place.x, place.p, touching, rates)
+            which = instant.which
+            # A bounce lower than a gap that counts as zero does not count.
+            lowest = np.sqrt(2.0 * instant.size[: len(which)] * zero[which])
+            lowest = np.maximum(lowest, blur[which])
+            if not np.any(rates.gaps[which] < -lowest):
+                moving = last | (touching & (rates.gaps != 0.0))
+                place, rates = self._settled(place, instant, rates, lowest)
+                return place, rates, impacts, hit, moving & (rates.gaps == 0.0)
+            hit |= touching & (rates.gaps < 0.0)
+            # A gap that opens takes no part: where the impact closes it, another one follows.
+            taking = rates.gaps[which] <= np.maximum(lowest, _rounding(instant, rates))
+            if not taking.all():
+                which, lowest = which[taking], lowest[taking]
+                own = np.isin(np.arange(len(touching)), which)
+                instant = self._numbers.instant(place.time, place.x, place.p, own, rates)
+            found, slow = self._impact(place, instant, rates, lowest)
+            last[which] = slow & (rates.restitution[which] > 0.0)
+            changes = np.abs(instant.contacts.matrix[: len(which)]) @ np.abs(found.impulses)
+            blur[which] = np.maximum(blur[which], ROUNDING * changes)
+            x = place.x.copy()
+            x[self.dynamics.position_count :] += instant.thrown @ found.impulses
+            impacts.append(self._recorded(place, x, instant, found.impulses))
+            place = replace(place, x=x)
+            rates = self._numbers.rates(place.time, x, place.p)
+            largest = larger(largest, rates)
+            rates = rested(rates, largest, none, none)
+        names = ", ".join(repr(self._numbers.names[k]) for k in np.flatnonzero(hit))
+        raise ResetError(
+            f"at t = {place.time:.10g} s the impacts of the contacts {names} do not end"
+        )
+
+    def _impact(
+        self, place: Place, instant: Instant, rates: Rates, lowest: np.ndarray
+    ) -> tuple[Collision, np.ndarray]:
+        """Return the impact, and which contacts stay because they would hardly bounce.
+
+        A contact that stays pushes as much as the bounces that are left out, and so has their
+        friction; this impact must not throw it as well.
+        """
+        which, law = instant.which, self._policy.impacts
+        own = rates.restitution[which]
+        slow = (rates.gaps[which] < 0.0) & (-own * rates.gaps[which] <= lowest)
+        if slow.any() and (law.law != "newton" or law.on_gain == "poisson"):
+            # By these laws even a contact that closes slowly is thrown, where others push it.
+            after = self._collided(place, instant, rates, own).after[: len(which)]
+            slow &= after <= lowest
+        return self._collided(place, instant, rates, np.where(slow, 0.0, own)), slow
+
+    def _collided(
+        self, place: Place, instant: Instant, rates: Rates, restitution: np.ndarray
+    ) -> Collision:
+        """Return the impact by the law of the run."""
+        which, policy = instant.which, self._policy.impacts
+        velocities = np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
+        try:
+            return collide(
+                instant.contacts,
+                velocities,
+                policy.law,
+                restitution,
+                rates.tangential_restitution[which],
+                order=self._order(instant),
+                on_gain=policy.on_gain,
+                springs=self._springs,
+            )
+        except UndeterminedContact as error:
+            advised = with_advice(error) if self._numbers.directions > 1 else error
+            raise at(place.time, advised) from error
+        except ContactError as error:
+            raise at(place.time, error) from error
+        except UnsupportedError as error:
+            raise ResetError(f"at t = {place.time:.10g} s {error}") from error
+
+    def _order(self, instant: Instant) -> list[str] | None:
+        """Return the order of impacts among the contacts that touch."""
+        order = self._policy.impacts.order
+        return None if order is None else [k for k in order if k in instant.contacts.names]
+
+    def _settled(
+        self, place: Place, instant: Instant, rates: Rates, lowest: np.ndarray
+    ) -> tuple[Place, Rates]:
+        """Let contacts stay that hardly part, or hardly meet; those that stick still do."""
+        which = instant.which
+        speeds = rates.gaps[which]
+        stay = np.abs(speeds) <= lowest
+        if not np.any(speeds[stay]):
+            return place, rates
+        sticks = stay & rates.resting[which] & self._numbers.rubs[which]
+        own = np.flatnonzero(np.concatenate([stay, sticks.repeat(self._numbers.directions)]))
+        answer = instant.contacts.matrix[np.ix_(own, own)]
+        x = place.x.copy()
+        wanted = np.concatenate([-speeds, np.zeros(len(instant.rows) - len(which))])[own]
+        impulses = np.linalg.lstsq(answer, wanted, rcond=PARALLEL)[0]
+        x[self.dynamics.position_count :] += instant.thrown[:, own] @ impulses
+        gaps = rates.gaps.copy()
+        gaps[which[stay]] = 0.0
+        after = self._numbers.rates(place.time, x, place.p)
+        slips = after.rested(rates.gaps == 0.0, rates.resting).slips
+        return replace(place, x=x), replace(rates, gaps=gaps, slips=slips)
+
+    def _recorded(
+        self, place: Place, x: np.ndarray, instant: Instant, impulses: np.ndarray
+    ) -> Impact:
+        """Return an impact from the states before and after, and the energy without a work."""
+        labels = self.dynamics.labels.reactions
+        named = dict(zip(labels, (instant.kept @ impulses).tolist(), strict=True))
+        count = len(instant.which)
+        for k, contact in enumerate(map(int, instant.which)):
+            normal, tangents = self._numbers.reactions[contact]
+            named[labels[normal]] = float(impulses[k])
+            along = impulses[count + k * self._numbers.directions :]
+            for tangent, impulse in zip(tangents, along.tolist(), strict=False):
+                named[labels[tangent]] = impulse
+        mass = self.dynamics.matrices(place.time, place.x, place.p)["mass"]
+        first = self.dynamics.position_count
+        before, after = place.x[first:], x[first:]
+        kinetic, remaining = (float(v @ mass @ v) / 2.0 for v in (before, after))
+        work = float(impulses @ instant.rows @ (before + after)) / 2.0
+        miss = abs(remaining - kinetic - work) / kinetic if kinetic > 0.0 else 0.0
+        return Impact(named, kinetic, remaining, miss)
+
+    def freed(
+        self, place: Place, closed: np.ndarray, rates: Rates, error: NoMotion | None = None
+    ) -> tuple[Place, Rates, Impact]:
+        """Return place, rates and impact after the impact without a collision of some contacts.
+
+        Raises
+        ------
+        JamEvent, NoMotion
+            It is not wanted, or there is none.
+        """
+        instant = self._numbers.instant(place.time, place.x, place.p, closed, rates)
+        slips = rates.slips[instant.which]
+        names = growth(self._numbers, instant, slips, place.p).names
+        contacts = instant.contacts if error else beyond_jam(instant.contacts)
+        try:
+            found = impact_without_collision(
+                contacts, np.concatenate([np.zeros_like(slips), slips])
+            )
+        except ContactError as none:
+            raise stopped_by_jam(place.time, names, error, none) from none
+        if self._policy.on_jam == "end":
+            raise stopped_by_jam(place.time, names, error)
+        x = place.x.copy()
+        x[self.dynamics.position_count :] += instant.thrown @ found.impulses
+        impact = self._recorded(place, x, instant, found.impulses)
+        place = replace(place, x=x)
+        after = self._numbers.rates(place.time, x, place.p)
+        none = np.zeros_like(closed)
+        return place, rested(after, larger(rates, after), none, none), impact
+
+    def parted(self, place: Place, opening: np.ndarray) -> Place:
+        """Let no gap that opens close by rounding: it would be met again at once."""
+        for _ in range(MOST_IMPACTS):
+            rates = self._numbers.rates(place.time, place.x, place.p)
+            closing = opening & (rates.gaps < 0.0)
+            if not closing.any():
+                break
+            instant = self._numbers.instant(place.time, place.x, place.p, closing, rates)
+            count = len(instant.which)
+            answers = np.diag(instant.contacts.matrix)[:count]
+            pushes = -2.0 * rates.gaps[instant.which] / answers
+            x = place.x.copy()
+            x[self.dynamics.position_count :] += instant.thrown[:, :count] @ pushes
+            place = replace(place, x=x)
+        return place
+
+
+def _rounding(instant: Instant, rates: Rates) -> np.ndarray:
+    """Return the rates of gaps that are rounding beside those which other contacts would give."""
+    count = len(instant.which)
+    answers = np.abs(instant.contacts.matrix[:count, :count])
+    alone = np.abs(rates.gaps[instant.which]) / np.maximum(np.diag(answers), 1e-300)
+    return STILL * np.max(answers * alone * (1.0 - np.eye(count)), axis=1, initial=0.0)
+
+
+def at(time: float, error: ContactError) -> ContactError:
+    """Return the error with the time when it happened."""
+    return type(error)(f"at t = {time:.10g} s {error}", error.solution)
+
+
+def with_advice(error: UndeterminedContact) -> UndeterminedContact:
+    """Return the error of contacts in space whose loads decide, with advice."""
+    return UndeterminedContact(f"{error}; {SHARED}", error.solution)
+
+
+def larger(rates: Rates, others: Rates) -> Rates:
+    """Return rates with the larger of the sizes of their terms."""
+    return replace(
+        others,
+        gap_sizes=np.maximum(rates.gap_sizes, others.gap_sizes),
+        slip_sizes=np.maximum(rates.slip_sizes, others.slip_sizes),
+    )
+
+
+def rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -> Rates:
+    """Return rates of which those that are rounding, or known to be zero, are zero."""
+    still = held | (np.abs(rates.gaps) <= STILL * sizes.gap_sizes)
+    slow = speeds_of(rates.slips) <= STILL * speeds_of(sizes.slip_sizes)
+    return rates.rested(still, stopped | slow)
+
+
+def only(found: Decision, time: float) -> Answer:
+    """Return the answer of a decision; raise an error with the time unless there is exactly one."""
+    try:
+        return found.only()
+    except ContactError as error:
+        raise at(time, error) from error

@@ -1,0 +1,262 @@
+"""Contacts with friction at an instant, in numbers: how gaps and slips respond to reactions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from daesolve.contact.decisions import Contacts
+from daesolve.contact.laws.kept_constraints import answered
+from daesolve.core.equations.contact_rows import ContactRow, Rubbing
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.expressions.identity import vanishes
+from daesolve.errors import ResetError, UnsupportedError
+
+
+@dataclass(frozen=True, eq=False)
+class Instant:
+    """The contacts that touch at an instant.
+
+    Parameters
+    ----------
+    time
+        s
+    which
+        (n,) the contacts that touch, among all.
+    contacts
+        How their gaps and slips respond to their reactions; a smooth contact has no slip.
+    free
+        (k,) the accelerations of gaps and slips without reactions, k = 2 n, or 3 n in space.
+    rows
+        (k, nv) the gradients of their speeds by the velocities.
+    thrown
+        (nv, k) the velocities that unit impulses along gaps and slips give.
+    kept
+        (reactions, k) the impulses of all other constraints that come with them.
+    size
+        (k,) the sizes of the terms of `free`.
+    accelerations
+        (nv,) those of the bodies without reactions of what touches.
+    """
+
+    time: float
+    which: np.ndarray
+    contacts: Contacts
+    free: np.ndarray
+    rows: np.ndarray
+    thrown: np.ndarray
+    kept: np.ndarray
+    size: np.ndarray
+    accelerations: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """Of all contacts: rates of gaps and slips, m/s, the sizes of their terms, and coefficients.
+
+    All are (n,); slips and their sizes are (n, 2) in space.
+    """
+
+    gaps: np.ndarray
+    gap_sizes: np.ndarray
+    slips: np.ndarray
+    slip_sizes: np.ndarray
+    restitution: np.ndarray
+    friction: np.ndarray
+    static_friction: np.ndarray
+    tangential_restitution: np.ndarray
+
+    @property
+    def resting(self) -> np.ndarray:
+        """Which slips are zero: (n,)."""
+        return speeds_of(self.slips) == 0.0
+
+    def rested(self, held: np.ndarray, stopped: np.ndarray) -> Rates:
+        """Return rates of which some of gaps and of slips, (n,) each, are zero."""
+        still = stopped if self.slips.ndim == 1 else stopped[:, None]
+        return replace(
+            self,
+            gaps=np.where(held, 0.0, self.gaps),
+            slips=np.where(still, 0.0, self.slips),
+        )
+
+
+def speeds_of(slips: np.ndarray) -> np.ndarray:
+    """Return the sizes of slips (n,), or (n, 2) in space: (n,)."""
+    return np.linalg.norm(slips.reshape(len(slips), -1), axis=1)
+
+
+class ContactNumbers:
+    """Evaluates the contacts of a system.
+
+    Parameters
+    ----------
+    dynamics
+        The equations, with contacts of which one rubs at least.
+    """
+
+    def __init__(self, dynamics: Dynamics) -> None:
+        self.dynamics = dynamics
+        rows = dynamics.contacts
+        self.names = tuple(row.name for row in rows)
+        self.holds = np.array([row.hold for row in rows], dtype=int)
+        self.rubbing: tuple[Rubbing | None, ...] = tuple(row.rubbing for row in rows)
+        self.rubs = np.array([row.rubbing is not None for row in rows])
+        self.slides = np.array([r.slides for r in self.rubbing if r is not None], dtype=int)
+        self.directions = max((len(r.rows) for r in self.rubbing if r is not None), default=1)
+        holds = [r.holds for r in self.rubbing if r is not None]
+        self.sticks = np.array(holds, dtype=int).reshape(-1, self.directions)
+        """(rubbing, directions) the places of what holds the slips of those that rub."""
+        rests = {k: r.rests for k, r in enumerate(self.rubbing) if r is not None}
+        self._may_rest = [k for k, place in rests.items() if place is not None]
+        self.rests = np.array([rests[k] for k in self._may_rest], dtype=int)
+        places = {name: place for place, name in enumerate(dynamics.values)}
+        self.shares = {
+            (k, j): places[name]
+            for k, one in enumerate(self.names)
+            for j, other in enumerate(self.names)
+            if (name := f"stuck_{one}_{other}") in places
+        }
+        """The places of the values that say by which contact another is held that sticks."""
+        self._gaps = [row.row for row in rows]
+        self._slips = [() if r is None else r.rows for r in self.rubbing]
+        self.reactions = [self._reactions(row) for row in rows]
+        """Of each contact, the reactions along its gap, and along its slip if it rubs."""
+        self._check_reactions()
+        self._evaluate = Evaluator(self._function(rows))
+
+    def _check_reactions(self) -> None:
+        """Refuse reactions that act on more than gaps and slips: decisions do not know of that."""
+        dynamics = self.dynamics
+        sides = ca.SX(dynamics.p[self.slides.tolist()])
+        influence = ca.substitute(dynamics.influence, sides, ca.SX.zeros(*sides.shape))
+        ties = ca.vertcat(
+            ca.SX(0, dynamics.reactions.numel()), *[row.jacobian for row in dynamics.relations]
+        )
+        for contact in dynamics.contacts:
+            slips = () if contact.rubbing is None else contact.rubbing.rows
+            for row in (dynamics.rows[k] for k in (contact.row, *slips)):
+                assert row.reaction is not None
+                besides = influence[:, row.reaction] - row.jacobian.T
+                if ca.sparsify(ties[:, row.reaction]).nnz() or not vanishes(besides):
+                    raise UnsupportedError(
+                        f"the reaction of the contact {contact.name!r} appears in a force or a "
+                        "relation, but contacts with friction, and impacts by another law "
+                        "than Newton's, depend only on their own friction: remove it there"
+                    )
+
+    def _reactions(self, row: ContactRow) -> tuple[int, tuple[int, ...]]:
+        slips = () if row.rubbing is None else row.rubbing.rows
+        found = [self.dynamics.rows[k].reaction for k in (row.row, *slips)]
+        normal, *tangents = [reaction for reaction in found if reaction is not None]
+        return normal, tuple(tangents)
+
+    def _function(self, rows: tuple[ContactRow, ...]) -> ca.Function:
+        dynamics, none = self.dynamics, ca.SX(0)
+        smooth = [none] * self.directions
+        speeds = ca.vertcat(*[dynamics.rows[row.row].chain[1] for row in rows])
+        slips = ca.vertcat(
+            *[
+                slip
+                for own in self._slips
+                for slip in ([dynamics.rows[k].chain[0] for k in own] or smooth)
+            ]
+        )
+        parts: list[ca.SX] = []
+        for values in (speeds, slips):
+            slopes = ca.jacobian(values, dynamics.velocities)
+            parts += [values, ca.fabs(slopes) @ ca.fabs(dynamics.velocities)]
+        parts.append(ca.vertcat(*[row.restitution for row in rows]))
+        for name in ("friction", "static_friction", "restitution"):
+            parts.append(
+                ca.vertcat(*[none if r is None else getattr(r, name) for r in self.rubbing])
+            )
+        arguments = [dynamics.t, dynamics.x, dynamics.p]
+        return ca.Function("contacts", arguments, [ca.densify(ca.SX(part)) for part in parts])
+
+    def mode(self, p: np.ndarray, closed: np.ndarray) -> np.ndarray:
+        """Return p with these contacts closed and stuck, and all others open."""
+        p = p.copy()
+        p[self.holds] = closed
+        p[self.slides] = 0.0
+        p[self.sticks] = closed[self.rubs, None]
+        p[self.rests] = 0.0
+        p[list(self.shares.values())] = 0.0
+        return p
+
+    def closed(self, p: np.ndarray) -> np.ndarray:
+        """Return which contacts are closed, those that rest included: (n,)."""
+        found = p[self.holds] == 1.0
+        found[self._may_rest] |= p[self.rests] == 1.0
+        return found
+
+    def stuck(self, p: np.ndarray) -> np.ndarray:
+        """Return which contacts stick, (n,)."""
+        found = self.closed(p) & self.rubs
+        found[self.rubs] &= np.abs(p[self.slides]) < 1.0
+        return found
+
+    def are_alike(self, one: np.ndarray, other: np.ndarray) -> bool:
+        """Return whether contacts do the same in two modes, held by the same constraints."""
+        shares = np.array(list(self.shares.values()), dtype=int)
+        places = np.concatenate([self.holds, self.slides, self.sticks.ravel(), self.rests, shares])
+        return bool(np.array_equal(one[places], other[places]))
+
+    def rates(self, time: float, x: np.ndarray, p: np.ndarray) -> Rates:
+        """Return the rates of all gaps and slips, whichever are closed."""
+        everything = self.mode(p, np.ones(len(self.names), dtype=bool))
+        parts = [np.array(part) for part in self._evaluate(time, x, everything)]
+        if self.directions > 1:
+            for place in (2, 3):
+                parts[place] = parts[place].reshape(-1, self.directions)
+        return Rates(*parts)
+
+    def instant(
+        self, time: float, x: np.ndarray, p: np.ndarray, touching: np.ndarray, rates: Rates
+    ) -> Instant:
+        """Return how the touching contacts respond, with all other constraints kept.
+
+        Raises
+        ------
+        ResetError
+            Their reactions are not determined.
+        """
+        which = np.flatnonzero(touching)
+        p = self.mode(p, touching)
+        parts = self.dynamics.matrices(time, x, p)
+        jacobian, bias = self._rows(parts["jacobian"], which), self._rows(parts["bias"], which)
+        own = {*self._gaps, *(row for rows in self._slips for row in rows)}
+        tied = np.zeros((len(parts["ties"]), len(jacobian)))
+        try:
+            found, kept = answered(self.dynamics, p, parts, own, jacobian.T, tied)
+        except np.linalg.LinAlgError:
+            raise ResetError(
+                f"at t = {time:.10g} s the constraints other than the contacts depend on each other"
+            ) from None
+        thrown, free = found[:, :-1], found[:, -1]
+        matrix = jacobian @ thrown
+        names = tuple(self.names[k] for k in which)
+        try:
+            contacts = Contacts(
+                (matrix + matrix.T) / 2.0,
+                rates.friction[which],
+                np.maximum(rates.static_friction, rates.friction)[which],
+                self.directions,
+                names,
+            )
+        except ValueError as error:
+            raise ResetError(f"at t = {time:.10g} s: {error}") from error
+        size = np.abs(jacobian) @ np.abs(free) + np.abs(bias.ravel())
+        rates_free = jacobian @ free + bias.ravel()
+        kept = kept[:, :-1]
+        return Instant(time, which, contacts, rates_free, jacobian, thrown, kept, size, free)
+
+    def _rows(self, table: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Return the rows of gaps and slips of some contacts; a smooth one has none of slip."""
+        smooth = np.zeros((self.directions, table.shape[1]))
+        slips = [self._slips[int(k)] for k in which]
+        tangents = [table[[*rows]] if rows else smooth for rows in slips]
+        return np.vstack([table[[self._gaps[k] for k in which]], *tangents])

@@ -1,0 +1,447 @@
+"""Which contacts open, stick and slide: decided at an instant for all of them together.
+
+At every event the contacts whose gaps are zero are looked at. Where one closes there is an impact
+of all of them; then, of those whose gaps do not open, `contact.decide` says what they do next. At
+an event the mode before and the mode after it both agree with the state to rounding: of such modes,
+the motion is taken a small step on in each, and the one that still agrees is the one that follows.
+
+Bounces become ever lower. One that is lower than what counts as a gap of zero is none: from there
+on the contact stays, and an event marks the instant at which all bounces would have ended.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from daesolve.contact.decisions import ImpactLaw, decide
+from daesolve.contact.laws.impacts_end import ImpactsEnd
+from daesolve.contact.laws.jams import (
+    JamGuards,
+    approach,
+    at_limit,
+    sliding_of,
+)
+from daesolve.contact.laws.let_go import LettingGo
+from daesolve.contact.laws.resting import at_rest
+from daesolve.contact.laws.rubbing_functions import functions_of, stepped
+from daesolve.contact.laws.rubbing_impacts import STILL, Impacts, Place, rested
+from daesolve.contact.laws.rubbing_instant import Instant, Rates
+from daesolve.contact.laws.rubbing_modes import (
+    answer_of,
+    are_chosen,
+    borne_modes,
+    chosen_among,
+    standing,
+    states_of,
+)
+from daesolve.contact.laws.rubbing_start import begun
+from daesolve.core.equations.contact_rows import SpatialRubbing
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.elimination.jamming import NEAR
+from daesolve.core.events.guard_book import GuardBook
+from daesolve.core.events.guard_table import Role
+from daesolve.core.events.jumps import joined
+from daesolve.core.events.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
+from daesolve.core.posing.contacts import PENDING, TOUCHING
+from daesolve.errors import NoMotion, ResetError
+
+SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
+"""Parts of a time in which something changes (see `_agreeing`), after which a mode is tested."""
+
+EARLIEST, LATE = 1e3, 8.0
+"""Friction is at its limit if its reserve is below this many times what counts as zero of it, or
+below what it loses in so many roundings of the time."""
+PARTING = 1e-6
+"""s, a time in which the speed of a gap grows by more than rounding."""
+BEGUN = 16.0 * float(np.finfo(float).eps)
+"""The fraction of the speed of a fall through the size of bodies up to which a slip is rounding."""
+
+
+class RubbingLaw(SwitchingLaw):
+    """Lets contacts open, close, stick and slide, where one of them rubs.
+
+    Parameters
+    ----------
+    setting
+        The problem.
+    """
+
+    decides = True
+
+    def __init__(self, setting: Setting) -> None:
+        rows, first = setting.dynamics.contacts, setting.table.firsts
+        own = [(row.lost, row.closed, *(row.rubbing.events if row.rubbing else ())) for row in rows]
+        super().__init__([event for events in own for event in events])
+        self.problem, self.dynamics = setting.problem, setting.dynamics
+        self._lost = first[[row.lost for row in rows]]
+        self._closing = first[[row.closed for row in rows]]
+        self._stopping = np.array(
+            [first[row.rubbing.begins_to_stick] if row.rubbing else -1 for row in rows]
+        )
+        self._slipping = np.array(
+            [
+                first[row.rubbing.begins_to_slip] + np.arange(2) if row.rubbing else (-1, -1)
+                for row in rows
+            ]
+        )
+        slips = [row.rubbing.begins_to_slip for row in rows if row.rubbing is not None]
+        self._letting_go = setting.table.guards_of(slips)
+        self._met = {row.closed for row in rows}
+        self._all = setting.table.guards_of(self.events)
+        self._policy = setting.contacts
+        self._jam = JamGuards.of(setting)
+        if self._jam is not None:
+            self.events = (*self.events, self._jam.event)
+        self._ending: ImpactsEnd | None = None
+        if PENDING in setting.dynamics.values:
+            self._ending = ImpactsEnd.of(setting)
+            self.events = (*self.events, self._ending.event, self._ending.rest)
+        self._functions = functions_of(setting)
+        self._numbers = self._functions.numbers
+        springs = setting.contacts.springs
+        self._collisions = Impacts(self._numbers, setting.contacts, springs=springs)
+        self._let_go = LettingGo(setting)
+
+    @classmethod
+    def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
+        """Choose which closed contacts slide and stick at the start.
+
+        Raises
+        ------
+        DaesolveError
+            They have no motion from there, or several.
+        """
+        return begun(dynamics, beginning)
+
+    @classmethod
+    def of(cls, setting: Setting, free: Sequence[int]) -> RubbingLaw | None:
+        """Return the law of all contacts of a system in which one rubs, or impacts are others."""
+        rows = setting.dynamics.contacts
+        rubs = any(row.rubbing for row in rows)
+        if any(isinstance(row.rubbing, SpatialRubbing) for row in rows):
+            return None
+        return cls(setting) if rows and (rubs or setting.contacts.impacts != ImpactLaw()) else None
+
+    def role(self, event: int) -> Role:
+        """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
+        if self._jam is not None and event == self._jam.event:
+            # Where a slip ends its direction is unknown, and so is the ratio, which is not a zero.
+            return Role(sharp=True)
+        if self._ending is not None and event in (self._ending.event, self._ending.rest):
+            return Role()
+        met = event in self._met
+        return Role(returns=not met, stays=True, bars_start=met)
+
+    def decide(
+        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
+    ) -> Iterator[Jump]:
+        """Open and close contacts, let them stick and slide, with the impacts that this takes."""
+        book.passed[self._all] = time
+        gaps = book.measure(time, x, p)[0][self._closing]
+        zero = np.maximum(book.tolerances[self._closing], TOUCHING)
+        met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
+        count = self.dynamics.x.numel()
+        place = Place(time, x[:count], x[count:], p)
+        rates = self._numbers.rates(time, place.x, p)
+        before = self._standing(place, p, met, rates)
+        met &= ~self._parting(place, rates, met & ~before & ~np.isin(self._closing, list(fired)))
+        closed = before & ~self._let_go.apart(time, place.x, p)
+        rates = self._held(p, closed, np.isin(self._stopping, list(fired)), rates)
+        collided = self._collisions.collided(place, closed | met, zero, rates)
+        place, rates, impacts, hit, settled = collided
+        closed = (closed | met) & (rates.gaps == 0.0)
+        # What has come to the end of its static friction has only the other left.
+        begins = np.isin(self._slipping, list(fired)).any(axis=1)
+        weak = np.where(begins, rates.friction, rates.static_friction)
+        rates = replace(rates, static_friction=weak)
+        jam = self._jam is not None and self._jam.here in fired
+        if jam:
+            place, rates, impact = self._collisions.freed(place, closed, rates)
+            impacts.append(impact)
+            closed &= rates.gaps == 0.0
+        # What falls to zero is at its limit, however well that is known.
+        ended = np.concatenate([np.isin(self._lost, list(fired)), begins])
+        try:
+            p_after, rests = self._next(place, closed, rates, book, ended)
+        except NoMotion as error:
+            freed, rates, impact = self._collisions.freed(place, closed, rates, error)
+            if not impacts:
+                # Until the impulse acts there are no reactions that agree: none are shown.
+                none = self._numbers.mode(p, np.zeros_like(closed))
+                yield Jump({}, x, self._functions.referred(place, none), None)
+            place = freed
+            impacts.append(impact)
+            closed &= rates.gaps == 0.0
+            jam, ended = True, np.zeros_like(ended)
+            p_after, rests = self._next(place, closed, rates, book, ended)
+        now = self._standing(place, p_after, closed, rates)
+        place = self._collisions.parted(place, before & ~now)
+        events = self._happened((p, before), (p_after, now), hit)
+        self._say_what_is_chosen(time, (p, before), (p_after, now), book)
+        book.meet(self._closing[hit].tolist(), time)
+        if jam:
+            assert self._jam is not None
+            events.insert(0, self._jam.event)
+        if (ends := self._ending) is not None:
+            met = book.met[self._closing[settled]]
+            p_after, further = ends.answered(time, p_after, ends.guard in fired, met)
+            events += further
+            if events and rests and p_after[ends.pending] == 0.0:
+                events.append(ends.rest)
+        if not events and not impacts and self._numbers.are_alike(p, p_after):
+            return
+        after = np.concatenate([place.x, place.works])
+        book.armed[self._closing[p_after[self._numbers.holds] == 0.0]] = False
+        yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
+
+    def _held(self, p: np.ndarray, closed: np.ndarray, stopped: np.ndarray, rates: Rates) -> Rates:
+        """Return rates of which those that constraints hold are zero, and slips that end.
+
+        What a constraint holds at zero is zero up to rounding, however slow everything is.
+        """
+        stuck = closed & self._numbers.stuck(p) & ~self._let_go.slides(np.abs(rates.slips))
+        return rested(rates, rates, closed & ~self._let_go.parts(rates.gaps), stopped | stuck)
+
+    # -- the mode that follows ----------------------------------------------------------------
+
+    def _next(
+        self,
+        place: Place,
+        closed: np.ndarray,
+        rates: Rates,
+        book: GuardBook,
+        ended: np.ndarray,
+    ) -> tuple[np.ndarray, bool]:
+        """Return p of the mode in which the motion continues, and whether everything rests in it.
+
+        `ended` says which reactions, along gaps and slips, have just come to their limits.
+        """
+        numbers = self._numbers
+        if not closed.any():
+            none = np.zeros_like(closed)
+            return self._functions.referred(place, numbers.mode(place.p, none)), False
+        instant = numbers.instant(place.time, place.x, place.p, closed, rates)
+        zero = book.tolerances[self._closing]
+        slips = rates.slips[instant.which]
+        # If the motion has only just begun, slips are mere rounding.
+        slips = np.where(np.abs(slips) <= BEGUN * _speed(instant, zero), 0.0, slips)
+        found = decide(instant.contacts, instant.free, slips)
+        so_far = states_of(numbers, place.p, instant.which)
+        ended = ended.reshape(2, -1)[:, instant.which]
+        lost = ended[0] & self._near_jam(place, book)
+        answer = answer_of(found, so_far, lost, self._policy, place.time)
+        velocities = place.x[self.dynamics.position_count :]
+        rests = at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
+        modes = [
+            self._functions.referred(place, p)
+            for p in borne_modes(
+                numbers,
+                (instant, slips, ended.ravel()),
+                place.p,
+                answer,
+                rest=rests and not self._functions.timed,
+            )
+        ]
+        if len(modes) == 1:
+            return modes[0], rests
+        mode = self._agreeing(place, modes, book, instant, zero)
+        return mode, rests and mode is modes[0]
+
+    def _parting(self, place: Place, rates: Rates, near: np.ndarray) -> np.ndarray:
+        """Return which contacts are open, of those near zero: slow, but ever faster."""
+        parting = near & (rates.gaps > STILL * rates.gap_sizes)
+        if parting.any():
+            begin = np.concatenate([place.x, place.works])
+            x = stepped(self._functions.rate, place.time, begin, place.p, PARTING)
+            later = self._numbers.rates(place.time + PARTING, x[: len(place.x)], place.p)
+            parting &= later.gaps > rates.gaps
+        return parting
+
+    def _standing(
+        self, place: Place, p: np.ndarray, touching: np.ndarray, rates: Rates
+    ) -> np.ndarray:
+        """Return which contacts are closed in a mode, with those that others keep closed."""
+        closed = self._numbers.closed(p)
+        if not np.any(touching & ~closed) or not closed.any():
+            return closed
+        numbers = self._numbers
+        instant = numbers.instant(place.time, place.x, place.p, touching | closed, rates)
+        return standing(numbers, instant, p)
+
+    def _say_what_is_chosen(
+        self,
+        time: float,
+        before: tuple[np.ndarray, np.ndarray],
+        after: tuple[np.ndarray, np.ndarray],
+        book: GuardBook,
+    ) -> None:
+        """Take note of a load that contacts begin to share as was chosen."""
+        p, closed = after
+        known = are_chosen(self._numbers, *before) and np.array_equal(before[1], closed)
+        if are_chosen(self._numbers, p, closed) and not known:
+            book.carried.said.setdefault(chosen_among(self._numbers, closed), time)
+
+    def _agreeing(
+        self,
+        place: Place,
+        modes: Sequence[np.ndarray],
+        book: GuardBook,
+        instant: Instant,
+        zero: np.ndarray,
+    ) -> np.ndarray:
+        """Return the first mode that agrees with the motion a small step on.
+
+        Where a guard stays at zero to rounding, as the reaction of what weighs nothing, that is
+        enough.
+
+        Raises
+        ------
+        ResetError
+            None agrees.
+        """
+        begin = np.concatenate([place.x, place.works])
+        moment = self._moment(place, instant, zero)
+        push = self._to_let_go(place.time, begin, place.p, book)
+        times = (push, moment) if push < moment else (moment,)
+        jams = [self._to_a_jam(place.time, begin, p, book) for p in modes]
+        # A contact elsewhere may close in less than a small step of this one.
+        judged = np.setdiff1d(self._all, np.delete(self._closing, instant.which))
+        least, resting = -book.tolerances[judged], None
+        for scale, part in itertools.product(times, SMALL_STEPS):
+            for p, jam in zip(modes, jams, strict=True):
+                step = part * min(scale, jam)
+                x = stepped(self._functions.rate, place.time, begin, p, step)
+                if not np.all(np.isfinite(x)):
+                    continue
+                values = book.at(place.time + step, x, p)[0][judged]
+                if np.all(values > 0.0):
+                    return p
+                if resting is None and np.all(values >= least):
+                    resting = p
+        if resting is None:
+            names = ", ".join(map(repr, instant.contacts.names))
+            raise ResetError(
+                f"at t = {place.time:.10g} s the contacts {names} are at the border of several "
+                "modes, and none of them agrees with the motion right after"
+            )
+        return resting
+
+    def _moment(self, place: Place, instant: Instant, zero: np.ndarray) -> float:
+        """Return a time in which bodies move by their own size, s."""
+        pull, speed = float(np.max(instant.size)), _speed(instant, zero)
+        return speed / pull if pull > 0.0 else 1.0
+
+    def _to_let_go(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
+        """Return the time, s, in which loads exceed the limit of friction by its own size, or inf.
+
+        A push may be over before bodies have moved.
+        """
+        own = self._letting_go
+        if not own.size:
+            return float("inf")
+        values, rates = (found[own] for found in book.at(time, x, p))
+        zero = book.tolerances[own]
+        # A quick push is as far past the limit as it moves within the rounding of the time.
+        late = LATE * np.spacing(abs(time)) * -rates
+        passing = (np.abs(values) <= np.maximum(EARLIEST * zero, late)) & (rates < 0.0)
+        # In the plane a contact has one guard for each way, which together are twice the limit; in
+        # space its guard is relative to the limit.
+        count = len(own) // int(np.sum(self._numbers.rubs))
+        sizes = np.ones_like(values)
+        if count > 1:
+            sizes = np.repeat(np.sum(values.reshape(-1, count), axis=1) / count, count)
+        return float(np.min(sizes[passing] / -rates[passing], initial=np.inf))
+
+    def _to_a_jam(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
+        """Return the time, s, in which a mode would reach a jam at its current rate, or inf.
+
+        Beyond a jam reactions have the other sign, so that a mode seems to agree which does not.
+        """
+        if self._jam is None:
+            return float("inf")
+        above, rate = (float(found[self._jam.near]) for found in book.at(time, x, p))
+        ratio = above + NEAR
+        return ratio / -rate if rate < 0.0 < ratio else float("inf")
+
+    def _happened(
+        self,
+        before: tuple[np.ndarray, np.ndarray],
+        after: tuple[np.ndarray, np.ndarray],
+        hit: np.ndarray,
+    ) -> list[int]:
+        """Return the events that lead from one mode to another, first the contacts that close.
+
+        Each mode has its values and what is closed in it.
+
+        An impact is recorded with the first of them, and what closes is what causes it.
+        """
+        events: list[int] = []
+        for k, row in enumerate(self.dynamics.contacts):
+            was, now = before[1][k], after[1][k]
+            if hit[k] or (now and not was):
+                events.append(row.closed)
+            elif was and not now:
+                events.append(row.lost)
+            if row.rubbing is not None and now and was:
+                # A part of the friction, of one that sticks, is not a direction.
+                old, new = (int(p[row.rubbing.slides]) for p, _ in (before, after))
+                if old and not new:
+                    events.append(row.rubbing.begins_to_stick)
+                elif new and not old:
+                    events.append(row.rubbing.begins_to_slip)
+                elif new != old:
+                    events.append(row.rubbing.reverses)
+        return self._closings_first(events)
+
+    def _closings_first(self, events: list[int]) -> list[int]:
+        return sorted(events, key=lambda event: event not in self._met)
+
+    # -- jams ---------------------------------------------------------------------------------
+
+    def _near_jam(self, place: Place, book: GuardBook) -> bool:
+        if self._jam is None:
+            return False
+        x = np.concatenate([place.x, place.works])
+        return bool(abs(book.at(place.time, x, place.p)[0][self._jam.near] + NEAR) <= NEAR)
+
+    def follows(self, fired: Sequence[int]) -> bool:
+        """Return whether contacts are so near to a jam that it is followed in another variable."""
+        return self._jam is not None and self._jam.near in fired
+
+    def finish(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        until: float,
+        samples_up_to: Callable[[float], np.ndarray],
+    ) -> Stretch:
+        """Follow contacts that slide to their jam."""
+        assert self._jam is not None
+        count, own = self.dynamics.position_count, [self._jam.near, *self._all]
+        sliding = sliding_of(self.problem, count, own, p)
+        found = approach(sliding, (time, x), until, samples_up_to)
+        state, passed = found.state, found.passed
+        if passed == 0 and self._policy.on_jam == "impact":
+            state = at_limit(self._numbers, found.time, state, p)
+        fires = [] if passed is None else [self._jam.here, *self._all][passed : passed + 1]
+        return Stretch(
+            time=found.time,
+            state=state,
+            ending=Ending.REACHED if found.time == until else Ending.GOES_ON,
+            message="",
+            switchings=(),
+            blocks=(),
+            samples=found.samples,
+            evaluations=found.evaluations,
+            fires=tuple(map(int, fires)),
+        )
+
+
+def _speed(instant: Instant, zero: np.ndarray) -> float:
+    """Return the speed that bodies reach in a fall through their own size, m/s."""
+    return float(np.sqrt(1e12 * float(np.max(zero)) * float(np.max(instant.size))))

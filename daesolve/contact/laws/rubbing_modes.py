@@ -1,0 +1,268 @@
+"""The values of the mode in which contacts open, stick and slide as was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from daesolve.contact.decisions import Answer, ContactPolicy, Decision, State
+from daesolve.contact.laws.redundant_contacts import (
+    ClosedContacts,
+    Kept,
+    are_still,
+    borne_by,
+    shares_of,
+    with_standing,
+)
+from daesolve.contact.laws.rubbing_instant import ContactNumbers, Instant
+from daesolve.errors import ContactError, ResetError
+
+States = tuple[State, ...]
+
+
+def of_all(instant: Instant, states: States) -> Mapping[int, State]:
+    """Return the states of the contacts that touch, by their index."""
+    return dict(zip(instant.which.tolist(), states, strict=True))
+
+
+def states_of(
+    numbers: ContactNumbers, p: np.ndarray, which: np.ndarray
+) -> tuple[State | None, ...]:
+    """Return the states of some contacts in a mode; None for those that are open in it."""
+    stuck, closed = numbers.stuck(p), numbers.closed(p)
+
+    def state(contact: int) -> State | None:
+        rubbing = numbers.rubbing[contact]
+        if not closed[contact]:
+            return None
+        if rubbing is None or stuck[contact]:
+            return State.STICKS
+        return State.FORWARD if p[rubbing.slides] > 0.0 else State.BACKWARD
+
+    return tuple(map(state, which.tolist()))
+
+
+def answer_of(
+    found: Decision,
+    so_far: Sequence[State | None],
+    lost: np.ndarray,
+    policy: ContactPolicy,
+    time: float | None = None,
+) -> Answer:
+    """Return the one motion that is possible, or that which a policy takes of several.
+
+    Parameters
+    ----------
+    found
+        All that are possible.
+    so_far
+        What each contact did; None if it was open.
+    lost
+        (n,) which contacts have just ceased to push where a jam is near: their reaction is zero to
+        a rounding with which they might as well push on.
+    policy
+        What is done where several are possible.
+    time
+        When, as an error reports it, s.
+
+    Raises
+    ------
+    ContactError
+        None is possible, or several.
+    """
+    onward = ""
+    if lost.any():
+        opens = [
+            replace(answer, states=states, also=())
+            for answer in found.answers
+            for states in answer.candidates
+            if all(states[k] is State.OPEN for k in np.flatnonzero(lost).tolist())
+        ]
+        if len(opens) == 1:
+            return opens[0]
+    if len(found.answers) > 1:
+        kept = [
+            answer
+            for answer in found.answers
+            if any(_goes_on(states, so_far) for states in answer.candidates)
+        ]
+        if policy.on_ambiguous == "keep" and len(kept) == 1:
+            return kept[0]
+        onward = '; on_ambiguous = "keep" continues in the current mode' if len(kept) == 1 else ""
+    try:
+        return found.only()
+    except ContactError as error:
+        when = "" if time is None else f"at t = {time:.10g} s "
+        raise type(error)(f"{when}{error}{onward}", error.solution) from error
+
+
+def _goes_on(states: Sequence[State], so_far: Sequence[State | None]) -> bool:
+    return all(old in (None, new) for new, old in zip(states, so_far, strict=True))
+
+
+def in_states(
+    numbers: ContactNumbers,
+    instant: Instant,
+    p: np.ndarray,
+    states: Mapping[int, State],
+    slips: np.ndarray,
+    reactions: np.ndarray | None,
+    *,
+    ended: np.ndarray | None = None,
+    rest: bool = False,
+) -> np.ndarray:
+    """Return p with contacts in these states, held by as many constraints as are independent.
+
+    Where all that moves rests, no reaction comes to its limit any more.
+
+    Parameters
+    ----------
+    numbers, instant, p
+        The contacts, what touches, and the values before.
+    states
+        Of the contacts that touch, by their index.
+    slips
+        (n,) of what touches, m/s; exactly zero at rest.
+    reactions
+        (2 n,) with which these states are possible; None if there are none.
+    ended
+        (2 n,) which reactions of what touches have just come to their limits; None if none have.
+    rest
+        Whether all rests.
+
+    Raises
+    ------
+    ResetError
+        No choice of constraints bears the load.
+    """
+    places: list[int] = instant.which.tolist()
+    contacts = ClosedContacts(
+        instant,
+        [states[k] for k in places],
+        [numbers.rubbing[k] is not None for k in places],
+        slips == 0.0,
+        np.zeros(2 * len(places), dtype=bool) if ended is None else ended,
+        reactions,
+    )
+    p, kept = numbers.mode(p, np.zeros(len(numbers.names), dtype=bool)), contacts.kept()
+    chosen = contacts.follow(kept)
+    if chosen:
+        # Where all rests it is wedged in, if nothing else holds it.
+        borne = contacts.borne() or (kept if rest else None)
+        if borne is None:
+            raise _undetermined(numbers, instant, contacts, kept)
+        kept = borne
+    if contacts.is_impossible(kept):
+        raise ResetError(f"at t = {instant.time:.10g} s contacts begin to slide that others hold")
+    for contact, side in zip(places, contacts.sides(kept).tolist(), strict=True):
+        rubbing = numbers.rubbing[contact]
+        if rubbing is not None:
+            p[rubbing.slides] = side
+            if chosen and rest and states[contact] is not State.OPEN:
+                assert rubbing.rests is not None
+                p[rubbing.rests] = 1.0
+    for k in kept.normals:
+        p[numbers.holds[places[k]]] = 1.0
+    for k in kept.tangents:
+        rubbing = numbers.rubbing[places[k]]
+        assert rubbing is not None
+        p[rubbing.sticks] = 1.0
+    for k, owner in kept.shared.items():
+        p[numbers.shares[places[owner], places[k]]] = 1.0
+    return p
+
+
+def borne_modes(
+    numbers: ContactNumbers,
+    touching: tuple[Instant, np.ndarray, np.ndarray],
+    p: np.ndarray,
+    answer: Answer,
+    *,
+    rest: bool = False,
+) -> list[np.ndarray]:
+    """Return the modes in which contacts do what an answer says, or may also do; see `in_states`.
+
+    Parameters
+    ----------
+    numbers, touching
+        The contacts; what touches, its slips, and which of its reactions have come to their limits.
+    p, answer
+        The values before, and what was decided.
+    rest
+        Whether all rests, and no load will change that.
+
+    Raises
+    ------
+    ResetError
+        No mode bears the load.
+    """
+    instant, slips, ended = touching
+    modes, failed = list[np.ndarray](), list[ResetError]()
+    # What rests under loads that change with time may be about to slide.
+    for states in (answer.states,) if rest else answer.candidates:
+        own = of_all(instant, with_standing(instant, answer, states, slips))
+        try:
+            mode = in_states(
+                numbers, instant, p, own, slips, answer.reactions, ended=ended, rest=rest
+            )
+        except ResetError as error:
+            failed.append(error)
+            continue
+        if not any(numbers.are_alike(mode, known) for known in modes):
+            modes.append(mode)
+    if not modes:
+        raise failed[0]
+    return modes
+
+
+def standing(numbers: ContactNumbers, instant: Instant, p: np.ndarray) -> np.ndarray:
+    """Return which contacts are closed in the mode of p, with those that others keep closed."""
+    closed, count = numbers.closed(p), len(instant.which)
+    places: list[int] = instant.which.tolist()
+    rows = [k for k, contact in enumerate(places) if p[numbers.holds[contact]] == 1.0]
+    sides = np.zeros(count)
+    for k, contact in enumerate(places):
+        rubbing = numbers.rubbing[contact]
+        if rubbing is not None:
+            sides[k] = p[rubbing.slides]
+            rows += [count + k] if p[rubbing.sticks] == 1.0 else []
+    reactions = borne_by(instant, rows, sides)
+    if reactions is None:
+        return closed
+    still = are_still(instant, reactions)
+    for k, contact in enumerate(places):
+        if not closed[contact] and still[k]:
+            closed[contact] = shares_of(instant.contacts.matrix, rows, k) is not None
+    return closed
+
+
+def are_chosen(numbers: ContactNumbers, p: np.ndarray, closed: np.ndarray) -> bool:
+    """Return whether a mode with these contacts closed bears its load in one of several ways."""
+    idle = numbers.stuck(p)
+    idle[numbers.rubs] &= ~(p[numbers.sticks] == 1.0).any(axis=1)
+    for (_, other), place in numbers.shares.items():
+        idle[other] &= p[place] == 0.0
+    return bool(np.any(idle) or np.any(closed & ~numbers.closed(p)))
+
+
+def chosen_among(numbers: ContactNumbers, closed: np.ndarray) -> str:
+    """Say that closed contacts share a load as was chosen."""
+    names = ", ".join(repr(numbers.names[k]) for k in np.flatnonzero(closed))
+    return (
+        f"how the contacts {names} share their load is not determined: just enough of them bear "
+        "it, and what follows from these shows no force"
+    )
+
+
+def _undetermined(
+    numbers: ContactNumbers, instant: Instant, contacts: ClosedContacts, kept: Kept
+) -> ResetError:
+    left = [k for k in contacts.normals if k not in kept.normals]
+    what, place = ("reaction", left[0]) if left else ("friction", next(iter(kept.idle)))
+    return ResetError(
+        f"at t = {instant.time:.10g} s the {what} of the contact "
+        f"{numbers.names[int(instant.which[place])]!r} is not determined: it "
+        "depends on the reactions of other contacts that are closed"
+    )

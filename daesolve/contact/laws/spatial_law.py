@@ -1,0 +1,484 @@
+"""Which contacts in space open, close, stick and slide: decided at an instant for all together.
+
+A slip in space has no sign: it comes to zero in a finite time, and ends where it is smaller than
+what counts as zero. An impulse removes the rest at once. A slip that begins gets its direction from
+the decision, and keeps it, with the rate of the motion, until it has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from daesolve.contact.decisions import Answer, State, decide
+from daesolve.contact.laws.resting import are_still, at_rest
+from daesolve.contact.laws.rubbing_functions import stepped
+from daesolve.contact.laws.rubbing_impacts import STILL, Place
+from daesolve.contact.laws.rubbing_instant import Instant, Rates, speeds_of
+from daesolve.contact.laws.rubbing_law import RubbingLaw
+from daesolve.contact.laws.rubbing_modes import chosen_among
+from daesolve.contact.laws.shared_friction import (
+    PARALLEL,
+    Sharing,
+    are_split,
+    independent,
+    remaining,
+)
+from daesolve.contact.laws.spatial_modes import (
+    NEAR,
+    answer_in_space,
+    candidates,
+    in_courses,
+    states_of,
+    step_until,
+)
+from daesolve.contact.laws.spatial_start import SPRINGS, begun_in_space
+from daesolve.core.equations.contact_rows import SpatialRubbing, in_space
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.events.guard_book import GuardBook
+from daesolve.core.events.jumps import joined
+from daesolve.core.events.law import Beginning, Jump, Setting
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.posing.contacts import SET_OUT, TOUCHING
+from daesolve.errors import JamEvent
+
+HALTS = 5
+"""How often slips are sought that end together with others."""
+IN_SPACE = (
+    "reactions grow without bounds while they still slide, and no finite forces let rigid "
+    "bodies continue from there"
+)
+SPARE = 1e-12
+"""Friction can be shared in another way if more than this fraction of its limit is left."""
+
+
+class SpatialLaw(RubbingLaw):
+    """Lets contacts in space open, close, stick and slide.
+
+    Parameters
+    ----------
+    setting
+        The problem.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        first = setting.table.firsts
+
+        def guards(event: str, count: int) -> np.ndarray:
+            own = [first[getattr(r, event)] if r is not None else -9 for r in self._rubbing]
+            return np.array(own)[:, None] + np.arange(count)
+
+        self._rubbing = [
+            row.rubbing if isinstance(row.rubbing, SpatialRubbing) else None
+            for row in setting.dynamics.contacts
+        ]
+        self._halting = guards("begins_to_stick", 2)
+        self._giving = guards("begins_to_slip", 1)
+        self._leaving = guards("sets_out", 1)
+        own = (self._halting, self._giving, self._leaving)
+        rubs = [rubbing for rubbing in self._rubbing if rubbing is not None]
+        self._quiet = {event for r in rubs for event in (r.sets_out, r.shares)}
+        self._own = {int(guard) for guards in own for guard in guards.ravel()}
+        # Dependent constraints are kept only if their loads must be shared.
+        self._springs = setting.contacts.springs
+        self._recover = Evaluator(setting.problem.recover)
+
+    @classmethod
+    def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
+        """Choose which closed contacts slide and stick at the start.
+
+        Raises
+        ------
+        DaesolveError
+            They have no motion from there, or several.
+        """
+        return begun_in_space(dynamics, beginning)
+
+    @classmethod
+    def of(cls, setting: Setting, free: Sequence[int]) -> SpatialLaw | None:
+        """Return the law of all contacts of a system in which one rubs in space."""
+        return cls(setting) if in_space(setting.dynamics.contacts) else None
+
+    def decide(
+        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
+    ) -> Iterator[Jump]:
+        """Open and close contacts, let them stick and slide, with the impacts that this takes."""
+        book.passed[self._all] = time
+        if self._jam is not None and self._jam.here in fired:
+            raise JamEvent(f"at t = {time:.10g} s contacts jam: {IN_SPACE}")
+        numbers = self._numbers
+        zero = np.maximum(book.tolerances[self._closing], TOUCHING)
+        gaps = book.measure(time, x, p)[0][self._closing]
+        met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
+        count = self.dynamics.x.numel()
+        place = Place(time, x[:count], x[count:], p)
+        before = p[numbers.holds] == 1.0
+        rates = numbers.rates(time, place.x, p)
+        met &= ~self._parting(place, rates, met & ~before & ~np.isin(self._closing, list(fired)))
+        held = before & ~self._let_go.apart(time, place.x, p)
+        parts = held & self._let_go.parts(rates.gaps)
+        kicked = held & self._stuck(p) & self._let_go.slides(speeds_of(rates.slips))
+        stuck = held & self._stuck(p) & ~kicked
+        stopped = self._stopped(place, np.isin(self._halting, list(fired)))
+        gives = _any_of(self._giving, fired)
+        place, rates = self._halted(place, (held, held & ~parts), stuck, stopped, gives)
+        place, rates, impacts, hit, settled = self._collisions.collided(
+            place, held | met, zero, rates
+        )
+        closed = (held | met) & (rates.gaps == 0.0)
+        gone = _any_of(self._leaving, fired)
+        blown = bool(impacts) or bool(hit.any()) or bool(np.any(kicked | (before & ~closed)))
+        slow = speeds_of(rates.slips) <= self._least(place)
+        # Where others turn quickly, a slip may turn back on the direction in which it began.
+        gone |= np.isin(self._halting[:, 1], list(fired)) & ~slow
+        if not blown:
+            slow &= self._values(p, "heads") == 0.0
+        rates = self._implied(place, closed, rates.rested(rates.gaps == 0.0, slow))
+        # A gap that closes without speed, as for the next roller of a wheel, is new as well.
+        alone = not (blown or stopped.any() or np.any(closed & ~before)) and {*fired} <= self._own
+        where = replace(place, p=self._known(place.p, gone, blown, rates))
+        p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
+        place = self._collisions.parted(place, before & (p_after[numbers.holds] == 0.0))
+        self._note_idle(time, p_after, closed, book)
+        turned = _any_of(self._halting, fired)
+        events = self._happened_in_space(p, p_after, hit, stopped, turned)
+        book.meet(self._closing[hit].tolist(), time)
+        if self._ending is not None:
+            met = book.met[self._closing[settled]]
+            p_after, further = self._ending.answered(
+                time, p_after, self._ending.guard in fired, met
+            )
+            events += further
+            shown = any(event not in self._quiet for event in events)
+            if shown and p_after[self._ending.pending] == 0.0 and self._rests(place, p_after, zero):
+                events.append(self._ending.rest)
+        if not events and not impacts:
+            return
+        closed = p_after[numbers.holds] == 1.0
+        book.armed[self._closing[~closed]] = False
+        begun = (self._values(p_after, "heads") == 1.0) & (self._values(p_after, "begun") == time)
+        book.armed[self._halting[begun, 1]] = False
+        after = np.concatenate([place.x, place.works])
+        yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
+
+    def _note_idle(self, time: float, p: np.ndarray, closed: np.ndarray, book: GuardBook) -> None:
+        """Take note of contacts that others keep closed, or keep from sliding."""
+        numbers, held = self._numbers, p[self._numbers.holds] == 1.0
+        idle = held & self._stuck(p)
+        idle[numbers.rubs] &= ~(p[numbers.sticks] == 1.0).all(axis=1)
+        if not are_split(numbers) and idle.any():
+            book.carried.said.setdefault(chosen_among(numbers, closed), time)
+
+    def _rests(self, place: Place, p: np.ndarray, zero: np.ndarray) -> bool:
+        """Return whether nothing moves on closed contacts that stick, and nothing begins to."""
+        closed = self._numbers.closed(p)
+        if not closed.any() or not np.all(self._stuck(p)[closed & self._numbers.rubs]):
+            return False
+        rates = self._numbers.rates(place.time, place.x, p)
+        instant = self._numbers.instant(place.time, place.x, p, closed, rates)
+        first, count = self.dynamics.position_count, len(place.x)
+        begin = np.concatenate([place.x, place.works])
+        left = np.array(self._functions.rate(place.time, begin, p)[0]).ravel()[first:count]
+        return are_still(instant, place.x[first:], left, 1e12 * float(np.max(zero)))
+
+    def _values(self, p: np.ndarray, what: str) -> np.ndarray:
+        """Return a value of each contact, (n,) or (n, 2); zeros for a smooth one."""
+        none: Any = next(getattr(r, what) for r in self._rubbing if r is not None)
+        zeros = np.zeros_like(p[none if isinstance(none, int) else list(none)])
+        found = [zeros if r is None else p[_places(r, what)] for r in self._rubbing]
+        return np.array(found)
+
+    def _stuck(self, p: np.ndarray) -> np.ndarray:
+        """Return which contacts stick where they are closed, (n,)."""
+        return (self._values(p, "slides") == 0.0) & self._numbers.rubs
+
+    def _stopped(self, place: Place, fired: np.ndarray) -> np.ndarray:
+        """Return which slips end, of those whose size or direction fires, (n, 2)."""
+        rates = self._numbers.rates(place.time, place.x, place.p)
+        least = np.maximum(self._least(place), STILL * speeds_of(rates.slip_sizes))
+        return fired[:, 0] | (fired[:, 1] & (speeds_of(rates.slips) <= least))
+
+    def _least(self, place: Place) -> np.ndarray:
+        """Return the slips that count as none, (n,)."""
+        return self._values(place.p, "still") * np.sqrt(1.0 + place.time**2)
+
+    def _halted(
+        self,
+        place: Place,
+        held: tuple[np.ndarray, np.ndarray],
+        stuck: np.ndarray,
+        stopped: np.ndarray,
+        gives: np.ndarray,
+    ) -> tuple[Place, Rates]:
+        """Remove at once the rest of slips that end, and of those that end with them.
+
+        Also what a solver's errors have left of those that were held and are about to begin, as it
+        may point against the way in which they begin. `held` says which contacts were closed, and
+        whose gaps are still at rest.
+        """
+        numbers, (before, still) = self._numbers, held
+        rates = numbers.rates(place.time, place.x, place.p)
+        least = self._least(place)
+        begins = gives & stuck & (speeds_of(rates.slips) > least)
+        for _ in range(HALTS if (stopped | begins).any() else 0):
+            instant = numbers.instant(place.time, place.x, place.p, before, rates)
+            ends = (stuck | stopped)[instant.which]
+            own = np.flatnonzero(np.concatenate([still[instant.which], ends.repeat(2)]))
+            speeds = self._speeds(rates, instant)[own]
+            matrix = instant.contacts.matrix[np.ix_(own, own)]
+            pushes = np.linalg.lstsq(matrix, -speeds, rcond=PARALLEL)[0]
+            x = place.x.copy()
+            x[self.dynamics.position_count :] += instant.thrown[:, own] @ pushes
+            place = replace(place, x=x)
+            rates = numbers.rates(place.time, x, place.p)
+            slow = before & numbers.rubs & (speeds_of(rates.slips) <= least)
+            if not np.any(slow & ~(stopped | stuck)):
+                break
+            stopped = stopped | slow
+        # What a constraint holds at zero is zero up to rounding, however slow the motion is.
+        return place, rates.rested(still, before & (stuck | stopped))
+
+    def _implied(self, place: Place, closed: np.ndarray, rates: Rates) -> Rates:
+        """Set slips to zero that follow from others which are zero, like that of a fourth foot."""
+        still = closed & self._numbers.rubs & rates.resting
+        moving = closed & self._numbers.rubs & ~rates.resting
+        if not (still.any() and moving.any()):
+            return rates
+        instant = self._numbers.instant(place.time, place.x, place.p, closed, rates)
+        matrix, count = instant.contacts.matrix, instant.contacts.count
+        rows = np.arange(count, len(matrix)).reshape(count, -1)
+        known = [*range(count), *rows[still[instant.which]].ravel().tolist()]
+        kept = independent(matrix, [], known)
+        for k in np.flatnonzero(moving[instant.which]):
+            own = rows[k].tolist()
+            left = np.diag(remaining(matrix, kept, own))
+            if np.all(left <= PARALLEL * np.diag(matrix)[own]):
+                still[instant.which[k]] = True
+        return rates.rested(np.zeros_like(still), still)
+
+    @staticmethod
+    def _speeds(rates: Rates, instant: Instant) -> np.ndarray:
+        """Return the rates of gaps and slips of what touches, in the order of its rows."""
+        which = instant.which
+        return np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
+
+    def _known(self, p: np.ndarray, gone: np.ndarray, blown: bool, rates: Rates) -> np.ndarray:
+        """Return values in which what has a direction of its own slides in that."""
+        p = p.copy()
+        for k, rubbing in enumerate(self._rubbing):
+            if rubbing is not None and (gone[k] or blown or rates.resting[k]):
+                own = [rubbing.heads, *rubbing.heading, *rubbing.turning, rubbing.begun]
+                p[own] = 0.0
+        return p
+
+    def _going_on(
+        self,
+        place: Place,
+        closed: np.ndarray,
+        rates: Rates,
+        given_up: tuple[np.ndarray, bool],
+        book: GuardBook,
+        zero: np.ndarray,
+    ) -> np.ndarray:
+        """Return p of the mode in which the motion continues."""
+        numbers, p, (gives, alone) = self._numbers, place.p, given_up
+        if not closed.any():
+            none = np.zeros_like(closed)
+            return self._functions.referred(place, numbers.mode(p, none))
+        heads = self._values(p, "heads") == 1.0
+        since = place.time - self._values(p, "begun")[:, None]
+        given = self._values(p, "heading") + self._values(p, "turning") * since
+        slips = np.where(heads[:, None], given, rates.slips)
+        rates = replace(rates, slips=slips)
+        instant = numbers.instant(place.time, place.x, p, closed, rates)
+        slips = slips[instant.which]
+        sharing = self._sharing(place, instant, p) if gives.any() else None
+        best = None if sharing is None else sharing.best()
+        if alone and sharing is not None and best is not None and best.spare > SPARE:
+            return sharing.followed()
+        if alone:
+            # At the limit the previous states still agree: with what begins to slide beside them.
+            answer = self._as_before(place, instant, slips)
+        else:
+            answer = self._decided(place, instant, slips)
+        if sharing is not None and best is not None:
+            tractions = answer.tangential.copy()
+            tractions[[*sharing.stuck]] = best.tractions
+            answer = replace(answer, tangential=tractions)
+        if gives.any():
+            # What has come to the end of its static friction has only the other left.
+            limits = instant.contacts.static * answer.normal
+            ends = speeds_of(answer.tangential) >= (1.0 - NEAR) * limits
+            weak = np.where(ends, instant.contacts.friction, instant.contacts.static)
+            if np.any(weak < instant.contacts.static):
+                contacts = replace(instant.contacts, static_friction=weak)
+                instant = replace(instant, contacts=contacts)
+                answer = self._decided(place, instant, slips)
+        terms = speeds_of(rates.slip_sizes[instant.which])
+        possible = candidates(instant, answer, slips)
+        if alone and not gives.any():
+            # Only a direction was recorded.
+            possible = possible[:1]
+        springs = self._springs or self._stays(place, instant, answer, zero)
+        modes = [
+            self._followed(place, instant, self._functions.referred(place, values))
+            for courses in possible
+            for values in [
+                in_courses(numbers, instant, p, courses, answer, slips, terms, springs=springs)
+            ]
+        ]
+        chosen = modes[0]
+        if len(modes) > 1:
+            chosen = self._agreeing(place, modes, book, instant, zero)
+        return self._turning(place, chosen)
+
+    def _stays(self, place: Place, instant: Instant, answer: Answer, zero: np.ndarray) -> bool:
+        """Return whether everything rests from here on, whatever the loads are."""
+        if self._functions.timed:
+            return False
+        velocities = place.x[self.dynamics.position_count :]
+        return at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
+
+    def _decided(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
+        """Return what contacts do next, as decided for all of them together."""
+        closure = SPRINGS if self._springs else None
+        found = decide(instant.contacts, instant.free, slips, closure=closure)
+        so_far = states_of(self._numbers, place.p, instant.which)
+        return answer_in_space(found, so_far, self._policy, place.time)
+
+    def _as_before(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
+        """Return the reactions with which what touches continues as before."""
+        p, contacts = place.p, instant.contacts
+        begin = np.concatenate([place.x, place.works])
+        reactions = np.array(self._recover(place.time, begin, p)[1])
+        slides = self._values(p, "slides")[instant.which] == 1.0
+        normal, tangential = np.zeros(contacts.count), np.zeros((contacts.count, 2))
+        for k, contact in enumerate(instant.which):
+            along, across = self._numbers.reactions[int(contact)]
+            normal[k] = reactions[along]
+            if slides[k] and slips[k].any():
+                unit = slips[k] / np.linalg.norm(slips[k])
+                tangential[k] = -contacts.friction[k] * normal[k] * unit
+            elif across:
+                tangential[k] = reactions[[*across]]
+        rates = contacts.matrix @ np.concatenate([normal, tangential.ravel()]) + instant.free
+        return Answer(
+            states=tuple(State.SLIDES if one else State.STICKS for one in slides),
+            normal=normal,
+            tangential=tangential,
+            gap_rates=rates[: contacts.count],
+            slip_rates=rates[contacts.count :].reshape(-1, 2),
+            residual=0.0,
+            names=contacts.names,
+        )
+
+    def _sharing(self, place: Place, instant: Instant, p: np.ndarray) -> Sharing | None:
+        """Return what contacts share in the mode of p; None if all friction is determined."""
+        begin = np.concatenate([place.x, place.works])
+
+        def reactions(later: float) -> np.ndarray:
+            x = stepped(self._functions.rate, place.time, begin, p, later) if later else begin
+            return np.array(self._recover(place.time + later, x, p)[1])
+
+        return Sharing.of(self._numbers, instant, p, reactions)
+
+    def _followed(self, place: Place, instant: Instant, p: np.ndarray) -> np.ndarray:
+        """Return values of a mode with the best share of friction that is not determined."""
+        sharing = self._sharing(place, instant, p)
+        return p if sharing is None else sharing.followed()
+
+    def _moment(self, place: Place, instant: Instant, zero: np.ndarray) -> float:
+        """Return a time in which bodies move by their own size, and slow slips do not turn, s."""
+        speeds = speeds_of(self._numbers.rates(place.time, place.x, place.p).slips)[instant.which]
+        # Friction turns and stops them as quickly as the loads are large, whatever else acts.
+        pull = float(np.max(instant.size))
+        moving = (speeds > self._least(place)[instant.which]) & (pull > 0.0)
+        turns = float(np.min(speeds[moving], initial=np.inf)) / (pull or 1.0)
+        return min(super()._moment(place, instant, zero), turns)
+
+    def _turning(self, place: Place, p: np.ndarray) -> np.ndarray:
+        """Return values in which slips that begin slowly turn as the motion turns them.
+
+        Slip and direction are to agree a little later, where the slip is about to have a direction
+        of its own. What begins with an acceleration is there before it can turn.
+        """
+        new = [
+            r
+            for r in self._rubbing
+            if r is not None and p[r.heads] == 1.0 and p[r.begun] == place.time
+        ]
+        own = [k for k, r in enumerate(self._rubbing) if r in new]
+        if not new:
+            return p
+        headings = np.array([p[[*r.heading]] for r in new])
+        across = headings @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+        begin = np.concatenate([place.x, place.works])
+
+        def after(turns: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
+            values = p.copy()
+            for rubbing, turn, way in zip(new, turns, across, strict=True):
+                values[[*rubbing.turning]] = turn * way
+            x = stepped(self._functions.rate, place.time, begin, values, step)
+            rates = self._numbers.rates(place.time + step, x[: len(place.x)], values)
+            return rates.slips[own], values
+
+        none, far = np.zeros(len(new)), SET_OUT * np.array([p[r.still] for r in new])
+        step = step_until(lambda step: float(np.max(speeds_of(after(none, step)[0]) / far)))
+        if step is None:
+            return p
+
+        def missed(turns: np.ndarray) -> np.ndarray:
+            slips = after(turns, step)[0]
+            ahead = np.sum(slips * headings, axis=1)
+            return np.sum(slips * across, axis=1) - ahead * turns * step
+
+        first = missed(none)
+        slopes = np.column_stack([missed(unit) - first for unit in np.eye(len(new))])
+        return after(np.linalg.lstsq(slopes, -first, rcond=None)[0], step)[1]
+
+    def _happened_in_space(
+        self,
+        before: np.ndarray,
+        after: np.ndarray,
+        hit: np.ndarray,
+        stopped: np.ndarray,
+        turned: np.ndarray,
+    ) -> list[int]:
+        """Return the events that lead from one mode to another."""
+        events: list[int] = []
+        for k, row in enumerate(self.dynamics.contacts):
+            was, now = before[row.hold] == 1.0, after[row.hold] == 1.0
+            if hit[k] or (now and not was):
+                events.append(row.closed)
+            elif was and not now:
+                events.append(row.lost)
+            rubbing = self._rubbing[k]
+            if rubbing is None or not (now and was):
+                continue
+            old, new = before[rubbing.slides], after[rubbing.slides]
+            if old and not new:
+                events.append(rubbing.begins_to_stick)
+            elif new and not old:
+                events.append(rubbing.begins_to_slip)
+            elif stopped[k] and new:
+                events.append(rubbing.reverses)
+            elif turned[k] or before[rubbing.heads] != after[rubbing.heads]:
+                events.append(rubbing.sets_out)
+            shares = [*rubbing.split, *rubbing.shift, *rubbing.along]
+            if np.any(before[shares] != after[shares]):
+                events.append(rubbing.shares)
+        return self._closings_first(events)
+
+
+def _any_of(guards: np.ndarray, fired: Sequence[int]) -> np.ndarray:
+    """Return in which rows of guards (n, k) one has fired, (n,)."""
+    return np.asarray(np.any(np.isin(guards, list(fired)), axis=1))
+
+
+def _places(rubbing: SpatialRubbing, what: str) -> Any:
+    places = getattr(rubbing, what)
+    return places if isinstance(places, int) else list(places)

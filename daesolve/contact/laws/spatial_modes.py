@@ -1,0 +1,313 @@
+"""Contacts in space at an instant: what each of them may do next, and the values of such a mode."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.contact.decisions import Answer, ContactPolicy, Decision, State
+from daesolve.contact.laws.rubbing_impacts import with_advice
+from daesolve.contact.laws.rubbing_instant import ContactNumbers, Instant
+from daesolve.contact.laws.rubbing_modes import answer_of
+from daesolve.contact.laws.shared_friction import (
+    PARALLEL,
+    Shares,
+    are_split,
+    independent,
+    remaining,
+    share,
+)
+from daesolve.core.equations.contact_rows import SpatialRubbing
+from daesolve.errors import UndeterminedContact
+
+NEAR = 1e-8
+"""A contact is on the border of its state within this fraction of the terms that enter it."""
+IDLE = 1e-6
+"""A contact bears nothing below this fraction of the largest reaction, if others hold its gap."""
+MOST = 64
+"""Modes that are looked at where several contacts are at borders."""
+LONGEST, SHORTEST = 1e-3, 1e-6
+"""s, steps in which a slip that begins gets its own direction."""
+STOPPED = 2e-14
+"""s, the time in which friction would take the slip that counts as none."""
+ROUNDING = 64.0 * float(np.finfo(float).eps)
+"""The least slip that counts, as a fraction of its terms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What a contact does next.
+
+    Parameters
+    ----------
+    state
+        In a word.
+    heading
+        (2,) the direction in which it begins to slide; None if it does not begin.
+    """
+
+    state: State
+    heading: np.ndarray | None = None
+
+
+Courses = Mapping[int, Course]
+"""What contacts that touch do, by their place among these."""
+
+
+def going_on(slips: np.ndarray) -> tuple[State, ...]:
+    """Return the states of contacts that touch, by their slips (n, 2) alone: none opens."""
+    return tuple(State.SLIDES if slip.any() else State.STICKS for slip in slips)
+
+
+def states_of(
+    numbers: ContactNumbers, p: np.ndarray, which: np.ndarray
+) -> tuple[State | None, ...]:
+    """Return the states of some contacts in the mode of p; None if one is open."""
+    closed = numbers.closed(p)
+
+    def state(contact: int) -> State | None:
+        rubbing = numbers.rubbing[contact]
+        if not closed[contact]:
+            return None
+        slides = rubbing is not None and p[rubbing.slides] == 1.0
+        return State.SLIDES if slides else State.STICKS
+
+    return tuple(map(state, which.tolist()))
+
+
+def answer_in_space(
+    found: Decision, so_far: Sequence[State | None], policy: ContactPolicy, time: float
+) -> Answer:
+    """Return the one motion that is possible, or that which a policy takes of several.
+
+    Parameters
+    ----------
+    found, so_far, policy, time
+        As in `answer_of`.
+
+    Raises
+    ------
+    ContactError
+        None is possible, or several; where loads decide, with what to ask for.
+    """
+    try:
+        return answer_of(found, so_far, np.zeros(len(so_far), dtype=bool), policy, time)
+    except UndeterminedContact as error:
+        raise with_advice(error) from error
+
+
+def candidates(instant: Instant, answer: Answer, slips: np.ndarray) -> list[Courses]:
+    """Return the modes that agree with an answer to within rounding, its own first.
+
+    A contact that is at the limit of its friction may stick on or begin to slide, against its
+    friction; one that is hardly loaded may open.
+
+    Parameters
+    ----------
+    instant, answer
+        What touches, and what was decided.
+    slips
+        (n, 2) zero for contacts at rest.
+    """
+    contacts = instant.contacts
+    size = 1.0 + float(np.max(np.abs(answer.normal)))
+    terms = np.abs(contacts.matrix) @ np.abs(answer.reactions) + instant.size
+    options: list[list[Course]] = []
+    for k, state in enumerate(answer.states):
+        resting = not slips[k].any()
+        normal, traction = float(answer.normal[k]), answer.tangential[k]
+        rubs, limit = float(np.linalg.norm(traction)), contacts.static[k] * normal
+        rate = answer.slip_rates[k]
+        begins = _direction(-traction) if rubs > 0.0 else _direction(rate)
+        sliding = Course(State.SLIDES, begins if resting else None)
+        closed = sliding if state.slides or not resting else Course(State.STICKS)
+        chosen = [Course(State.OPEN) if state is State.OPEN else closed]
+        tangents = contacts.tangents(k)
+        creeps = float(np.linalg.norm(rate)) <= NEAR * float(np.max(terms[tangents]))
+        if resting and state is State.STICKS and rubs >= (1.0 - NEAR) * limit > 0.0:
+            chosen.append(sliding)
+        elif resting and state.slides and creeps and contacts.static[k] > 0.0:
+            chosen.append(Course(State.STICKS))
+        if state is State.OPEN and answer.gap_rates[k] <= NEAR * terms[k]:
+            chosen.append(sliding if not resting else Course(State.STICKS))
+        elif state is not State.OPEN and normal <= NEAR * size:
+            chosen.append(Course(State.OPEN))
+        options.append(chosen)
+    modes = list(itertools.islice(itertools.product(*options), MOST))
+    # What shares a load comes to the limit together.
+    together = tuple(chosen[-1] for chosen in options)
+    modes = [modes[0], together, *[mode for mode in modes[1:] if mode != together]]
+    return [dict(enumerate(courses)) for courses in modes[: max(1, math.prod(map(len, options)))]]
+
+
+def _direction(vector: np.ndarray) -> np.ndarray:
+    """Return a unit vector; an arbitrary one if there is no direction."""
+    size = float(np.linalg.norm(vector))
+    return vector / size if size > 0.0 else np.array([1.0, 0.0])
+
+
+def in_courses(
+    numbers: ContactNumbers,
+    instant: Instant,
+    p: np.ndarray,
+    courses: Courses,
+    answer: Answer,
+    slips: np.ndarray,
+    terms: np.ndarray,
+    *,
+    springs: bool = False,
+) -> np.ndarray:
+    """Return p with contacts that do what is said, and all others open.
+
+    Parameters
+    ----------
+    numbers, instant, p
+        The contacts, what touches, and the values before.
+    courses
+        What these do.
+    answer
+        With what reactions: they give sizes, and shares in friction that is not determined.
+    slips, terms
+        (n, 2) and (n,) the slips of those that touch, and the sizes of their terms, m/s.
+    springs
+        Whether loads that are not determined are shared as equal springs would.
+
+    Raises
+    ------
+    UndeterminedContact
+        Loads are not determined.
+    """
+    before, p = p, p.copy()
+    p[numbers.holds], p[numbers.slides], p[numbers.sticks] = 0.0, 0.0, 0.0
+    contacts = instant.contacts
+    pulls = np.abs(contacts.matrix) @ np.abs(answer.reactions) + instant.size
+    for rubbing in numbers.rubbing:
+        assert rubbing is None or isinstance(rubbing, SpatialRubbing)
+        if rubbing is not None:
+            p[[*rubbing.split, *rubbing.shift, *rubbing.along]] = 0.0
+    for k, course in courses.items():
+        contact = int(instant.which[k])
+        p[numbers.holds[contact]] = float(course.state is not State.OPEN)
+        rubbing = numbers.rubbing[contact]
+        if not isinstance(rubbing, SpatialRubbing):
+            continue
+        slides = course.state.slides
+        begins = slides and (before[rubbing.slides] == 0.0 or course.heading is not None)
+        p[rubbing.slides] = float(slides)
+        if begins or p[rubbing.heads] == 0.0 or not slides:
+            p[[rubbing.heads, *rubbing.heading, *rubbing.turning, rubbing.begun]] = 0.0
+            p[[*rubbing.heading]] = _direction(slips[k]) if slides else 0.0
+        if slides and course.heading is not None:
+            p[rubbing.heads], p[rubbing.begun] = 1.0, instant.time
+            p[[*rubbing.heading]] = course.heading
+        if begins:
+            pull = float(np.max(pulls[contacts.tangents(k)]))
+            p[rubbing.still] = max(STOPPED * pull, ROUNDING * float(terms[k])) or STOPPED
+        limit = float(contacts.static[k] * answer.normal[k])
+        p[rubbing.bears] = limit if limit > 0.0 else 1.0
+    return _held(numbers, instant, p, courses, answer, slips, springs=springs)
+
+
+def _held(
+    numbers: ContactNumbers,
+    instant: Instant,
+    p: np.ndarray,
+    courses: Courses,
+    answer: Answer,
+    slips: np.ndarray,
+    *,
+    springs: bool,
+) -> np.ndarray:
+    """Hold as many slips of what sticks as are independent, and split friction that is not."""
+    contacts = instant.contacts
+    closed = [k for k, course in courses.items() if course.state is not State.OPEN]
+    kept: list[int] = []
+    for k in closed:
+        if remaining(contacts.matrix, kept, [k])[0, 0] <= PARALLEL * contacts.matrix[k, k]:
+            if springs:
+                continue
+            raise _undetermined(instant, numbers.names[int(instant.which[k])], answer)
+        kept.append(k)
+    stuck = [k for k in closed if courses[k].state is State.STICKS]
+    stuck = [k for k in stuck if numbers.rubbing[int(instant.which[k])] is not None]
+    rows = [row for k in stuck for row in range(len(contacts.matrix))[contacts.tangents(k)]]
+    chosen = independent(contacts.matrix, kept, rows)
+    for k in _idle(instant, courses, slips, (kept, chosen), rows):
+        closed.remove(k)
+        kept.remove(k)
+        p[numbers.holds[int(instant.which[k])]] = 0.0
+        chosen = independent(contacts.matrix, kept, rows)
+    for row in chosen:
+        k, direction = divmod(row - contacts.count, 2)
+        rubbing = numbers.rubbing[int(instant.which[k])]
+        assert rubbing is not None
+        p[rubbing.holds[direction]] = 1.0
+    if len(chosen) < len(rows) and are_split(numbers):
+        share(numbers, instant, p, Shares.of(instant, closed, stuck, chosen), answer)
+    return p
+
+
+def _idle(
+    instant: Instant,
+    courses: Courses,
+    slips: np.ndarray,
+    held: tuple[Sequence[int], Sequence[int]],
+    rows: Sequence[int],
+) -> list[int]:
+    """Return the contacts that bear nothing, because friction elsewhere holds their gaps as well.
+
+    Parameters
+    ----------
+    instant, courses, slips
+        What touches, and what it does.
+    held, rows
+        The gaps and the slips that hold, and the slips of all that sticks.
+    """
+    contacts, (gaps, chosen) = instant.contacts, held
+    if len(chosen) == len(rows):
+        return []
+    pulls = np.eye(len(contacts.matrix))[:, [*gaps, *chosen]]
+    for column, k in enumerate(gaps):
+        course = courses[k]
+        if course.state.slides:
+            way = _direction(slips[k]) if course.heading is None else course.heading
+            pulls[contacts.tangents(k), column] = -contacts.friction[k] * way
+    matrix, own = contacts.matrix, [*gaps, *chosen]
+    bear = np.linalg.lstsq((matrix @ pulls)[own], -instant.free[own])[0]
+    least = IDLE * float(np.max(np.abs(bear)))
+    left, idle = list(gaps), list[int]()
+    for k, push in zip(gaps, bear.tolist(), strict=False):
+        others = [other for other in left if other != k]
+        slips_held = independent(matrix, others, rows)
+        depends = remaining(matrix, [*others, *slips_held], [k])[0, 0] <= PARALLEL * matrix[k, k]
+        if push <= least and depends:
+            left, idle = others, [*idle, k]
+    return idle
+
+
+def _undetermined(instant: Instant, name: str, answer: Answer) -> UndeterminedContact:
+    return UndeterminedContact(
+        f"at t = {instant.time:.10g} s the load of the contact {name!r} is not determined: its "
+        "gap follows from the gaps of other closed contacts "
+        f"({', '.join(instant.contacts.names)}), as with a fourth foot of one body; pose fewer "
+        "contacts, or set redundant = 'minimum-norm', which uses the loads that equal springs "
+        "under all of them would have",
+        answer,
+    )
+
+
+def step_until(share: Callable[[float], float]) -> float | None:
+    """Return a step after which a slip is as large as it has to be, to half an order or so.
+
+    None if that is so at once: the slip began with an acceleration, and has no time to turn.
+    """
+    step = LONGEST
+    while step > SHORTEST:
+        if share(step) <= 1.0:
+            return step
+        step *= 0.5
+    return None

@@ -1,0 +1,1 @@
+"""The core: what every run needs; it knows no feature."""

@@ -1,0 +1,1 @@
+"""What a run gives: the trajectory, its files, and how it shows itself."""

@@ -1,0 +1,1 @@
+"""From a request to its result: the loop of a run, and those who call it."""

@@ -1,0 +1,477 @@
+"""The state of a run, which it carries from segment to segment and saves in checkpoints."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.core.diagnostics.conservation import ConservationWatch
+from daesolve.core.diagnostics.degeneracy import RankWatch
+from daesolve.core.diagnostics.flat_zeros import FlatZeros
+from daesolve.core.diagnostics.monitor import Monitor
+from daesolve.core.equations.contact_rows import in_space
+from daesolve.core.events.instant import INSTANT, Instant
+from daesolve.core.events.transitions import Transitions
+from daesolve.core.expressions.intervals import TimeGuards
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.results.trajectory.results import StepBlock
+from daesolve.core.run.integration.checkpoints import restored_boundaries, saved_boundary
+from daesolve.core.run.integration.dense_output import DenseOutput
+from daesolve.core.run.integration.effort import Effort
+from daesolve.core.run.integration.record import Assembly, Boundary, Happening, RunRecord
+from daesolve.core.run.integration.sampling import At, Schedule
+from daesolve.core.run.integration.step_queue import StepQueue
+from daesolve.core.solvers import EventHit, Observer, SegmentEnd, State
+from daesolve.core.solvers.timetable import time_guards
+
+WATCHED_AT_ONCE = 500
+"""Steps after which the monitors see those between resets, which are few at a time."""
+FIRST_STRETCH = 50.0
+"""One part in so many of a segment is gone at once before it is known when resets interrupt."""
+LONGER = 1.2
+"""The next stretch is this factor times the time between the last two interruptions."""
+SHORTEST = 1e-9
+"""The least stretch, as a fraction of the boundary's time."""
+FEWEST, LONGEST = 4, 64
+"""Resets from which it pays to follow them, and the longest pause where there are fewer."""
+LEAST_TOLERANCE = 1e-10
+"""Rank is judged by no smaller one: solvers keep that of a step only far from degeneracy."""
+AGREEMENT = 1e-7
+"""The largest residual, over its scale, of a goal that follows from others."""
+AGREED_STEPS = 1e3
+"""The same as a factor on the accuracy of a step: errors of steps add up in goals that are not
+driven."""
+TURN_PARTS = (6.28125, 0.0019353071693331003, 1.0253376489868793e-11, 1.1650928224373424e-19)
+"""2 pi in parts of few digits, so that a whole number of turns (up to 1e7) is exact in each."""
+
+
+def wrap(state: np.ndarray, whole_turns: np.ndarray, angles: Sequence[int]) -> None:
+    """Take whole turns out of the angles of a state, exactly, and count them.
+
+    Angles grow to thousands of radians in a long run and would lose digits.
+
+    Parameters
+    ----------
+    state, whole_turns
+        Changed in place; whole_turns are (angles,) integers.
+    angles
+        The indices of the angles in the state.
+    """
+    if all(abs(state[index]) <= math.pi for index in angles):
+        return
+    places = np.array(angles, dtype=int)
+    values = state[places]
+    whole = np.round(values / (2.0 * math.pi))
+    if not np.all(np.isfinite(whole)):
+        return
+    for part in TURN_PARTS:
+        values = values - whole * part
+    state[places] = values
+    whole_turns += whole.astype(int)
+
+
+@dataclass
+class LookAhead:
+    """How far a run integrates at once if the motion may be interrupted at any time.
+
+    Parameters
+    ----------
+    needed
+        Whether stretches are limited, instead of going from boundary to boundary.
+    entered
+        When the motion was interrupted last, s.
+    stretch
+        How far it goes, s.
+    """
+
+    needed: bool
+    entered: float
+    stretch: float
+
+    def interrupted(self, time: float, boundary: float) -> None:
+        """Expect the next interruption to be as far as this one was from the one before it."""
+        self.stretch = LONGER * max(abs(time - self.entered), SHORTEST * abs(boundary))
+        self.entered = time
+
+    def uninterrupted(self) -> None:
+        """Go farther next time."""
+        self.stretch *= 2.0
+
+    def reach(self, time: float, boundary: float) -> float:
+        """Return how far to go from a time: not much farther than the motion is known to last."""
+        if not self.needed:
+            return boundary
+        sign = 1.0 if boundary >= time else -1.0
+        ahead = time + sign * self.stretch
+        return boundary if sign * (ahead - boundary) >= 0.0 else ahead
+
+
+@dataclass
+class Pace:
+    """Decides when to try following simple resets: less and less often if there are few.
+
+    Parameters
+    ----------
+    pause
+        How many instants pass before it is tried again.
+    waits
+        How many of these are left.
+    """
+
+    pause: int = 0
+    waits: int = 0
+
+    def begins(self) -> bool:
+        """Return whether to try now."""
+        if self.waits:
+            self.waits -= 1
+        return not self.waits
+
+    def take(self, resets: int) -> None:
+        """Take in how many resets were followed."""
+        self.pause = self.pause // 2 if resets >= FEWEST else min(2 * self.pause + 1, LONGEST)
+        self.waits = self.pause
+
+
+@dataclass(eq=False)
+class RunState:
+    """A run under way.
+
+    Parameters
+    ----------
+    prepared
+        The run.
+    record, monitor, effort
+        What it has gathered, what was watched, what it has cost.
+    schedule
+        When it is sampled.
+    transitions, instant
+        What switches its modes, and how many resets there were at one instant; None if nothing
+        does.
+    ahead
+        How far it integrates at once.
+    scheduled
+        Guards of time alone, whose zeros are known beforehand; None if the solver knows them.
+    queue
+        Steps that the monitor will see later.
+    pace
+        When simple resets are followed.
+    segments
+        How many are complete, counted from the start.
+    flat_zeros
+        Checks whether guards have a slope where they pass zero.
+    conservation
+        Watches invariants that are assumed to be conserved; None if all are proved.
+    whole
+        Whether the nodes of tables and the samples of laws are recorded as events, so that
+        derivatives can be carried through them.
+    motion
+        Keeps the motion within steps; None if it is not kept.
+    """
+
+    prepared: Prepared
+    record: RunRecord
+    monitor: Monitor
+    effort: Effort
+    schedule: Schedule
+    transitions: Transitions | None
+    instant: Instant
+    ahead: LookAhead
+    flat_zeros: FlatZeros
+    scheduled: TimeGuards | None = None
+    queue: StepQueue = field(default_factory=StepQueue)
+    pace: Pace = field(default_factory=Pace)
+    segments: int = 0
+    conservation: ConservationWatch | None = None
+    whole: bool = False
+    motion: DenseOutput | None = None
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The names of events that are not recorded."""
+        dynamics = self.prepared.dynamics
+        known = {name for row in dynamics.drives for name in row.events}
+        return dynamics.hidden_events - known if self.whole else dynamics.hidden_events
+
+    @property
+    def sign(self) -> float:
+        """+1 forwards in time, -1 backwards."""
+        return self.schedule.sign
+
+    @property
+    def switched(self) -> bool:
+        """Whether the motion itself is switched: its steps come in short pieces."""
+        return self.transitions is not None and self.transitions.tracks
+
+    @property
+    def assembly(self) -> Assembly:
+        """Builds the trajectory of the run."""
+        notes = [] if self.conservation is None else self.conservation.notes()
+        notes += self.flat_zeros.notes()
+        notes += [] if self.transitions is None else self.transitions.book.carried.notes()
+        return Assembly(self.prepared, self.record, self.monitor, tuple(notes))
+
+    def values(self, here: Boundary) -> np.ndarray:
+        """Return p as it is in force here."""
+        return self.record.modes[here.mode]
+
+    # -- from place to place ------------------------------------------------------------------
+
+    def start(self) -> Boundary:
+        """Take in the start of the run, and return it."""
+        prepared = self.prepared
+        whole_turns = np.zeros(len(prepared.wrapped), dtype=int)
+        here = Boundary(prepared.start_time, prepared.initial, whole_turns)
+        self.wrap(here)
+        self.monitor.start(here.state)
+        self.sample(self.schedule.up_to(0, here.time), itertools.repeat(here.state), here)
+        return here
+
+    def solve(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
+        """Integrate from a state, with the solver of the run."""
+        return self.prepared.integrated(start, until, at, observe)
+
+    def after(self, here: Boundary, end: SegmentEnd) -> Boundary:
+        """Return the start of the segment after one that has ended."""
+        state = self.projected(here, end)
+        after = Boundary(end.time, state, here.whole_turns.copy(), here.mode)
+        self.wrap(after)
+        return after
+
+    def projected(self, here: Boundary, end: SegmentEnd) -> np.ndarray:
+        """Return the state with which the motion goes on after the end of a segment."""
+        problem, solver = self.prepared.problem, self.prepared.solver
+        state = end.state.copy()
+        if problem.project is None or solver.projects_steps:
+            return state
+        projected = np.asarray(problem.project(end.time, state, self.values(here))).ravel()
+        return projected if np.all(np.isfinite(projected)) else state
+
+    def in_mode(self, here: Boundary, state: np.ndarray, values: np.ndarray) -> Boundary:
+        """Return the place from which the motion continues with other values."""
+        self.record.modes.append(values)
+        if not self.switched:
+            self.monitor.change_values(values)
+        return Boundary(here.time, state, here.whole_turns.copy(), len(self.record.modes) - 1)
+
+    def let_go(self, here: Boundary) -> Boundary:
+        """Return the place from which no quantity is driven that is not conserved."""
+        watch = self.conservation
+        if watch is None or not watch.pending:
+            return here
+        here = self.in_mode(here, here.state, watch.undriven(self.values(here)))
+        # It is not a change of charts.
+        self.record.carried += 1
+        for name, broken in watch.broken.items():
+            self.monitor.measure_only(name, broken.note)
+        return here
+
+    def wrap(self, here: Boundary) -> None:
+        """Take whole turns out of the angles."""
+        if self.prepared.wrapped:
+            wrap(here.state, here.whole_turns, self.prepared.wrapped)
+
+    def unwrapped(self, here: Boundary, guards: Sequence[int]) -> Boundary:
+        """Put whole turns back into the angles that a reset names: it changes what is shown."""
+        if not np.count_nonzero(here.whole_turns):
+            return here
+        dynamics, problem = self.prepared.dynamics, self.prepared.problem
+        owners = [problem.events.index(problem.guarded[guard]) for guard in guards]
+        rows = [dynamics.resets[owner] for owner in owners if owner in dynamics.resets]
+        named = {index for row in rows for index in row.states}
+        if named.isdisjoint(self.prepared.wrapped):
+            return here
+        angles = np.array(self.prepared.wrapped, dtype=int)
+        put = np.array([int(angle) in named for angle in angles], dtype=bool)
+        state, whole_turns = here.state.copy(), here.whole_turns.copy()
+        state[angles[put]] += 2.0 * math.pi * whole_turns[put]
+        whole_turns[put] = 0
+        return Boundary(here.time, state, whole_turns, here.mode)
+
+    # -- what is written down -----------------------------------------------------------------
+
+    def sample(self, times: np.ndarray, samples: Iterable[np.ndarray], here: Boundary) -> None:
+        """Keep samples wrapped, so that what is computed from them loses no digits."""
+        if not len(times):
+            return
+        rows = list(itertools.islice(samples, len(times)))
+        self.record.take(times[: len(rows)].tolist(), rows, here)
+        self.record.taken += len(rows)
+
+    def sample_event(self, place: Boundary) -> None:
+        """Keep a sample at an event, if requested."""
+        if self.schedule.each_event:
+            self.record.take([place.time], [place.state], place)
+
+    def happened(self, hit: EventHit, here: Boundary) -> None:
+        """Record an event that changes nothing: once per instant, with all its guards."""
+        guarded = self.prepared.problem.guarded
+        name = guarded[hit.index].name
+        place = Boundary(hit.time, hit.state, here.whole_turns, here.mode)
+        fired = hit.index - guarded.index(guarded[hit.index])
+        events = self.record.events
+        near = self.record.near(hit.time)
+        recent = itertools.takewhile(
+            lambda k: abs(hit.time - events[k].time) <= near, reversed(range(len(events)))
+        )
+        for known in recent:
+            if events[known].name == name:
+                joined = tuple(sorted({*events[known].fired, fired}))
+                events[known] = replace(events[known], fired=joined)
+                return
+        if self.record.known(name, hit.time, near, fired):
+            return
+        events.append(Happening(hit.time, name, place, fired=(fired,)))
+        self.sample_event(place)
+
+    # -- what the monitors see ----------------------------------------------------------------
+
+    def watch_later(self, blocks: Iterable[StepBlock], mode: int) -> None:
+        """Pass steps to the monitor once there are many."""
+        self.queue.put(blocks, mode)
+        if self.queue.count >= WATCHED_AT_ONCE:
+            self.watch_the_rest()
+
+    def watch_the_rest(self) -> None:
+        """Pass to the monitor the steps that it has not seen."""
+        self.queue.show(self.monitor, self.record.modes)
+
+    def timed(self) -> bool:
+        """Return whether the loads depend on time, or switch at a time."""
+        dynamics = self.prepared.dynamics
+        numbers = ca.DM(self.record.modes[-1][: len(dynamics.values)])
+        switches = [dynamics.events[index].guards for index in dynamics.resets]
+        acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *switches)
+        return bool(ca.depends_on(ca.substitute(acting, dynamics.p, numbers), dynamics.t))
+
+    # -- checkpoints --------------------------------------------------------------------------
+
+    def saved(self, here: Boundary) -> dict[str, Any]:
+        """Return all that another process needs to resume from here."""
+        record = self.record
+        return {
+            "here": saved_boundary(here, record),
+            "before": saved_boundary(record.boundaries[-1], record),
+            "until": self.prepared.until,
+            "segments": self.segments,
+            "taken": record.taken,
+            "steps": record.steps,
+            "rhs_evaluations": record.rhs_evaluations,
+            "wall_seconds": record.wall_seconds,
+            "tally": record.tally_so_far(),
+            "recent": record.at_instant(here.time),
+            "monitor": self.monitor.saved(),
+            "transitions": self.transitions and self.transitions.saved(),
+            "instant": [self.instant.began, self.instant.count],
+            "ahead": [self.ahead.entered, self.ahead.stretch],
+            "effort": self.effort.saved(),
+            "conservation": self.conservation and self.conservation.saved(),
+            "flat_zeros": self.flat_zeros.saved(),
+            "pace": [self.pace.pause, self.pace.waits],
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> Boundary:
+        """Restore what `saved` returned; return where that is."""
+        record = self.record
+        here = record.goes_on(*restored_boundaries(saved["before"], saved["here"]))
+        self.segments = int(saved["segments"])
+        record.taken = int(saved["taken"]) if self.schedule.covers(here.time) else 0
+        record.steps, record.rhs_evaluations = int(saved["steps"]), int(saved["rhs_evaluations"])
+        record.wall_seconds = float(saved["wall_seconds"])
+        record.restore(saved["tally"], saved["recent"])
+        if self.conservation is not None:
+            self.conservation.restore(saved["conservation"])
+            for name, broken in self.conservation.broken.items():
+                self.monitor.measure_only(name, broken.note)
+        self.monitor.restore(saved["monitor"])
+        if self.transitions is not None:
+            self.transitions.restore(saved["transitions"])
+        self.instant.began, self.instant.count = float(saved["instant"][0]), saved["instant"][1]
+        self.ahead.entered, self.ahead.stretch = map(float, saved["ahead"])
+        self.effort.restore(saved["effort"])
+        self.flat_zeros.restore(saved["flat_zeros"])
+        self.pace = Pace(*map(int, saved.get("pace", ())))
+        return here
+
+
+def unobserved(block: StepBlock) -> None:
+    """Take in steps that are not passed on to the user."""
+
+
+def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) -> RunState:
+    """Return the state of a run that has seen nothing yet.
+
+    Parameters
+    ----------
+    prepared, at
+        The run, and when it is sampled.
+    extended_from
+        The end of the run before it was extended, s.
+    """
+    transitions = prepared.transitions and prepared.transitions.fresh(prepared.path)
+    halts = prepared.solver.halts_at_events(prepared.problem)
+    follows = halts and prepared.solver.follows_time_guards(prepared.problem)
+    return RunState(
+        prepared=prepared,
+        record=RunRecord([prepared.values], step=prepared.mean_step),
+        monitor=Monitor(
+            prepared.problem,
+            prepared.values,
+            prepared.scales,
+            prepared.start_time,
+            surplus=prepared.surplus,
+            passes=prepared.rank_loss == "pass",
+            steps_over=prepared.solver.steps_over,
+            ranks=_rank_watch(prepared),
+            peaks=prepared.dynamics.peaks,
+            least_kinetic=prepared.least_kinetic,
+            agreement=max(AGREEMENT, AGREED_STEPS * _accuracy(prepared)),
+        ),
+        effort=Effort(prepared.max_evaluations, prepared.mean_step, prepared.until),
+        schedule=Schedule(at, prepared.start_time, prepared.until, extended_from),
+        transitions=transitions,
+        instant=Instant(INSTANT * prepared.segment),
+        ahead=LookAhead(
+            transitions is not None and (transitions.charted or not halts),
+            prepared.start_time,
+            prepared.segment / FIRST_STRETCH,
+        ),
+        flat_zeros=FlatZeros(prepared.problem, AGREED_STEPS * prepared.solver.step_tolerance),
+        scheduled=None if follows else time_guards(prepared.problem, prepared.dynamics.switches),
+        conservation=_conservation_watch(prepared),
+    )
+
+
+def _conservation_watch(prepared: Prepared) -> ConservationWatch | None:
+    """Return what watches invariants that are taken for conserved, where there are any."""
+    if not prepared.assumed:
+        return None
+    return ConservationWatch(prepared.dynamics, prepared.problem, prepared.assumed)
+
+
+def _rank_watch(prepared: Prepared) -> RankWatch | None:
+    """Return what judges the rank along a run that does not pass where it is lost."""
+    if prepared.rank_loss == "pass" or not prepared.problem.pivot_goals:
+        return None
+    return RankWatch(
+        prepared.dynamics,
+        prepared.problem,
+        prepared.values,
+        prepared.samples,
+        _accuracy(prepared),
+        prepared.surplus,
+        shares=prepared.problem.plan.proximal and in_space(prepared.dynamics.contacts),
+    )
+
+
+def _accuracy(prepared: Prepared) -> float:
+    """Return the relative accuracy of a step."""
+    solver = prepared.solver
+    return max(solver.step_tolerance, LEAST_TOLERANCE) * solver.converges_to(prepared.problem)

@@ -1,0 +1,187 @@
+"""Taylor's method by the kernel from reset to reset, as long as these are simple.
+
+What Python does at an instant takes longer than a step. Here functions, comparisons and steps are
+carried out by `taylor_kernel.chaining`, many resets at once; what is left to Python is to record
+what happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.core.expressions.blocks import layout
+from daesolve.core.expressions.translation import function_of
+from daesolve.core.results.trajectory.results import StepBlock
+from daesolve.core.solvers.grazing import guard_rates
+from daesolve.core.solvers.guard_terms import GuardTerms, Limits
+from daesolve.core.solvers.kernel_events import KernelEventIntegrator, passages_of
+from daesolve.core.solvers.segment import EventHit, State
+from daesolve.core.solvers.taylor_kernel import chaining
+from daesolve.core.solvers.taylor_kernel.marching import LaneStretch
+
+compiled: Any = chaining
+RESETS = 256
+"""The most resets that are followed at once."""
+STEPS = 2048
+"""The most steps for this."""
+MET = 4
+"""The factor for passages of guards that are only recorded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Resets that followed each other.
+
+    Parameters
+    ----------
+    guards, steps, met
+        (k,) of each the guard that fired, and how many steps and how many passages of guards that
+        are only recorded there were up to it.
+    moments
+        (k,) when, s.
+    before, after
+        (k, size) the states before it, and (k, rows) what its function gave.
+    times, states
+        (steps,) and (steps, size) where the steps end.
+    passages
+        (m, 3) a guard, the step, and how far in it, s.
+    series, when
+        The series of the steps, and their starts and lengths; until more is followed.
+    """
+
+    guards: np.ndarray
+    steps: np.ndarray
+    met: np.ndarray
+    moments: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    times: np.ndarray
+    states: np.ndarray
+    passages: np.ndarray
+    series: np.ndarray
+    when: np.ndarray
+
+    def recorded(self, reset: int) -> list[EventHit]:
+        """Return what guards that only are recorded passed between two resets."""
+        first, last = (int(self.steps[reset - 1]) if reset else 0), int(self.steps[reset])
+        own = slice(self.met[reset - 1] if reset else 0, self.met[reset])
+        return [
+            EventHit(guard, moment, self.states_at(first, last, np.array([moment]))[0])
+            for guard, moment in passages_of(self.passages[own], self.when)
+        ]
+
+    def states_at(self, first: int, last: int, moments: np.ndarray) -> np.ndarray:
+        """Return the states, (j, size), at times within some steps, in their order."""
+        halting: Any = chaining.halting
+        own = slice(first, last)
+        return halting.states_at(
+            halting.VERSION, self.series[own], self.when[own], last - first, moments
+        )
+
+    def block(self, first: int, last: int, *, keeps: bool) -> StepBlock:
+        """Return some steps, with what is within them if that is kept."""
+        times, states = self.times[first:last], self.states[first:last]
+        if not keeps or last == first:
+            return StepBlock(times, states)
+        when, series = self.when[first:last, :, 0].copy(), self.series[first:last].copy()
+        dense = LaneStretch(when, series, float(times[-1]), states[-1])
+        return StepBlock(times, states, dense=dense)
+
+
+class ResetChains:
+    """The kernel at work on a problem and its resets.
+
+    Parameters
+    ----------
+    integrator
+        What takes the steps.
+    resets
+        By guard (t, x, p) -> columns: the state and the values after it, further requested values,
+        and residuals before and after.
+    """
+
+    def __init__(
+        self, integrator: KernelEventIntegrator, resets: Mapping[int, ca.Function]
+    ) -> None:
+        problem, march = integrator.problem, integrator.march
+        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        given = march.instructions.numbers.given
+        listed = ca.SX(0, 1) if given is None else ca.vertcat(*given.call([p]))
+        numbers = function_of("numbers", [t, x, p], [listed], (["t", "x", "p"], ["numbers"]))
+        functions = [guard_rates(problem), problem.rhs, numbers, *resets.values()]
+        self._integrator, self._programs = integrator, _joined(functions)
+        self._program = np.full(len(problem.guarded), -1)
+        self._program[list(resets)] = compiled.FIRST_RESET + np.arange(len(resets))
+        self._rows = int(self._programs[3][compiled.FIRST_RESET :, 5].max())
+        size, steps = problem.size, integrator.most_steps(STEPS)
+        self._room = (
+            np.empty((steps, size, march.order + 1)), np.empty((steps, 3, 1)), np.empty(steps),
+            np.empty((steps, size)), (np.empty((MET * steps, 3)), np.zeros(1, dtype=np.int64)),
+        )  # fmt: skip
+        self._found = (
+            np.empty((RESETS, 3), dtype=np.int64), np.empty(RESETS), np.empty((RESETS, size)),
+            np.empty((RESETS, self._rows)),
+        )  # fmt: skip
+
+    @property
+    def order(self) -> int:
+        """Of the series: evaluations of a step."""
+        return self._integrator.march.order
+
+    def follow(self, start: State, until: float, terms: GuardTerms, limits: Limits) -> Chain:
+        """Follow a motion from reset to reset, until something is not simple.
+
+        Parameters
+        ----------
+        start, until
+            Where it starts, and how far to go at most, s.
+        terms, limits
+            What is known of guards, and what decides whether a reset is simple.
+        """
+        march, guards = self._integrator.begin(start, until)
+        series, when, times, ends, (met, met_count) = self._room
+        met_count[0] = 0
+        resets, taken = compiled.chain(
+            compiled.VERSION,
+            (march.work, march.stride, march.table, march.order, march.x, march.low, march.time,
+             march.end, self._integrator.tolerances),
+            guards, march.instructions.borders, march.numbers.copy(), self._programs,
+            start.p.copy(), terms.traits, (terms.tolerances, terms.reach,
+             np.where(limits.known, self._program, -1)),
+            (terms.armed, terms.passed, terms.reached, terms.entered),
+            (limits.accuracy, limits.answered, *limits.instant, limits.last, limits.sizes,
+             limits.worse, limits.angles),
+            self._room, self._found,
+        )  # fmt: skip
+        which, moments, before, after = (found[:resets].copy() for found in self._found)
+        return Chain(
+            which[:, 0], which[:, 1], which[:, 2], moments, before, after,
+            times[:taken].copy(), ends[:taken].copy(), met[: which[-1, 2] if resets else 0].copy(),
+            series[:taken], when[:taken],
+        )  # fmt: skip
+
+
+def _joined(functions: Sequence[ca.Function]) -> tuple[np.ndarray, ...]:
+    """Return the programs of functions of (t, x, p), one behind the other; see `chaining`."""
+    runs, codes, constants = list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
+    places = list[tuple[int, ...]]()
+    run, code, number = 0, 0, 0
+    for function in functions:
+        made = layout(function, True)
+        part = made.moving
+        own = made.numbers(np.zeros(function.nnz_in(2)))
+        runs.append(part.runs + np.array([0, code, code]))
+        codes.append(part.codes)
+        constants.append(own)
+        ends = run + len(part.runs), number + len(own)
+        places.append((run, ends[0], number, ends[1], part.registers, part.rows))
+        run, number, code = *ends, code + len(part.codes)
+    return (
+        np.concatenate(runs), np.concatenate(codes), np.concatenate(constants),
+        np.array(places, dtype=np.int64),
+    )  # fmt: skip

@@ -1,6 +1,0 @@
-"""FMI 3.0 units: a system as C code behind a standard interface, for other tools."""
-
-from daesolve.fmu.checking import findings
-from daesolve.fmu.exporting import Exported, to_fmu
-
-__all__ = ["Exported", "findings", "to_fmu"]

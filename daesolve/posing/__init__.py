@@ -1,5 +1,0 @@
-"""What users pose: named symbols, goals, events, supports of guides."""
-
-from daesolve.posing.numpy_calls import explain_calls
-
-explain_calls()

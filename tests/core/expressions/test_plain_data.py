@@ -1,0 +1,80 @@
+"""Data and functions come back bit for bit; nothing else is written, and nothing else is made."""
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from daesolve.core.expressions.plain_data import NotPlainError, named, packed, unpacked
+
+
+@dataclass(frozen=True)
+class Pair:
+    one: float
+    other: tuple[object, ...] = ()
+
+
+class Word(str):
+    __slots__ = ()
+
+
+CLASSES = named([Pair, Word])
+
+
+def back(value: object) -> object:
+    return unpacked(b"".join(packed(value, CLASSES)), CLASSES)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, True, 3, 2**70, "word", "", 0.1, 5e-324, float("inf"), (1, 2.0, [3, "a"]), {},
+        {"a": 1.0, 3: (None,)}, {"float": "0x1p0"}, Pair(1.5, (Pair(2.5), "x")),
+        Word("a"),
+    ],
+)  # fmt: skip
+def test_values_come_back_as_they_were(value: object):
+    found = back(value)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_signs_of_zeros_and_what_is_no_number_come_back():
+    assert np.signbit(back(-0.0))
+    assert np.isnan(back(float("nan")))
+
+
+@pytest.mark.parametrize("dtype", [float, int, bool, np.float32, np.int32])
+def test_arrays_and_their_scalars_come_back(dtype: type):
+    array = np.array([[0.0, 1.0, 2.0], [3.0, -4.5, 5.0]]).astype(dtype)
+    found = back(array)
+    assert isinstance(found, np.ndarray)
+    assert (found.dtype, found.tobytes(), found.shape) == (array.dtype, array.tobytes(), (2, 3))
+    assert found.flags.writeable
+    assert type(back(array[1, 1])) is type(array[1, 1])
+
+
+def test_functions_come_back_with_the_same_bits():
+    x = ca.SX.sym("x", 3)
+    function = ca.Function("f", [x], [ca.sin(x) / ca.sqrt(x[0] + 1.0 / 3.0), x[1] * 0.1])
+    found = back(function)
+    at = np.array([0.3, 0.7, 1.1])
+    for one, other in zip(function(at), found(at), strict=True):
+        assert np.array_equal(np.asarray(one), np.asarray(other))
+
+
+@dataclass
+class Foreign:
+    one: float = 1.0
+
+
+@pytest.mark.parametrize("value", [Foreign(), lambda: 0, object(), np.array([object()]), {1, 2}])
+def test_other_things_are_not_written(value: object):
+    with pytest.raises(NotPlainError):
+        packed([value], CLASSES)
+
+
+def test_other_classes_are_not_made():
+    with pytest.raises(KeyError):
+        unpacked(b"".join(packed(Foreign(), named([Foreign]))), CLASSES)
