@@ -16,9 +16,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.core.posing.events import Event
-from daesolve.core.posing.goals import Invariant
-from daesolve.core.results.trajectory.findings import Finding, judged, unchecked
 from daesolve.verification.audit.certificate import Certificate, same_instant, sides
 from daesolve.verification.audit.equations import names_of_meters
 from daesolve.verification.audit.expressions import Expressions, names_of_states
@@ -26,6 +23,9 @@ from daesolve.verification.audit.impacts import check_impacts
 from daesolve.verification.audit.judging import attempt, judge
 from daesolve.verification.audit.passages import posed_events
 from daesolve.verification.audit.rounds import Round, at_instants, rounds_of
+from daesolve.core.posing.events import Event
+from daesolve.core.posing.goals import Invariant
+from daesolve.core.results.trajectory.findings import Finding, judged, unchecked
 
 ALLOWED = 1e-5
 """The jump, as a part of the largest value of a state, that counts as none: steps projected onto
@@ -119,8 +119,8 @@ def _continuity(certificate: Certificate, rounds: Sequence[Round]) -> Finding:
         gaps[-1] = gaps[-1] - blurred[own, place + 1]
         defects[own, place], evident[place] = np.max(gaps, axis=0), True
     largest = np.array([certificate.scale(n, row) for n, row in zip(names, columns, strict=True)])
-    # What rests, and work that nothing does, are what two solutions of one step differ by.
-    least = max(ROUNDING, BLUR * certificate.accuracy) / ALLOWED
+    # What rests, and work that nothing does, are what solvers leave beside the largest state.
+    least = max(ROUNDING, BESIDE * certificate.accuracy) / ALLOWED
     size = largest + least * np.max(largest[own], initial=0.0) + 1e-300
     return judge(
         *("jumps", "", np.nan_to_num(np.where(evident, defects, 0.0)) / size[:, None]),
