@@ -1,7 +1,7 @@
 """Draw the rooms of the library, docs/_static/rooms.svg: `python docs/rooms.py`.
 
-Rooms follow the order of the data, one row for each station. Every room in the layers of
-`pyproject.toml` must have a place.
+The core below, the features that stand on it, and the services for those who use it. Every room in
+the layers of `pyproject.toml` must have a place.
 """
 
 from __future__ import annotations
@@ -16,57 +16,47 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 ROOT = Path(__file__).parent.parent
 WANTED = Path(__file__).parent / "_static" / "rooms.svg"
 
-STATIONS = {
-    "foundations": ("errors", "interruptions", "algebra", "storage", "complementarity", "contact"),
-    "what is posed": ("posing", "multibody", "nonholonomic", "friction"),
-    "its equations": ("system", "equations", "elimination"),
-    "what is integrated": ("formulations",),
-    "by whom": ("solvers", "taylor_kernel"),
-    "the run": ("preparation", "modes", "integration", "diagnostics"),
-    "its result": ("trajectory", "audit", "verification", "analysis", "drawing"),
-    "how one asks for it": ("solving", "referee", "plugins", "typing", "ensembles"),
-    "how one sees it": (
-        "showing",
-        "reporting",
-        "papers",
-        "gallery",
-        "drift_testing",
-        "template",
-        "cli",
+BANDS = {
+    "services": ("cli", "reporting", "ensembles", "plugins", "typing"),
+    "features": ("analysis", "multibody", "nonholonomic", "export", "verification", "contact"),
+    "the core": (
+        *("run", "preparation", "events", "diagnostics", "solvers", "system"),
+        *("formulations", "equations", "results", "posing", "expressions"),
+        *("interruptions", "encoding"),
     ),
-    "how others have it": ("export", "fmu"),
+    "below all": ("errors",),
 }
-"""Each station in the order of the data, and its rooms."""
+"""Each band, the highest first, and its rooms."""
 
 WIDTH, HEIGHT, GAP = 1.2, 0.3, 0.07
 """A room's width and height, and the space around it, inches."""
 HEAD = 0.27
-"""The height of a station's name, inches."""
+"""The height of a band's name, inches."""
 COLUMNS = 4
 """Rooms side by side: letters stay legible on a telephone."""
-COLOURS = ("#eceff4", "#dbe9f6", "#c6dbef", "#b3d3e8", "#b3d3e8", "#fde0c5", "#d5ecd4", "#e6e0f0")
+COLOURS = ("#e6e0f0", "#fde0c5", "#c6dbef", "#eceff4")
 FRAME = "#4c566a"
 
 
 def rooms_in_layers() -> list[str]:
-    """Return the rooms of `pyproject.toml`, the lowest layer first."""
+    """Return the rooms of `pyproject.toml`."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    contract = settings["tool"]["importlinter"]["contracts"][0]
-    return list(reversed(contract["layers"]))
+    core, top = (entry["layers"] for entry in settings["tool"]["importlinter"]["contracts"][:2])
+    return [*core, *(room for room in top if room != "core")]
 
 
 def draw(axes: Axes) -> float:
-    """Draw a station below each other with an arrow to the next; return the height, inches."""
+    """Draw the bands, each with an arrow to the one on which it stands; return the height."""
     y = 0.0
-    for row, (station, rooms) in enumerate(STATIONS.items()):
+    for row, (band, rooms) in enumerate(BANDS.items()):
         if row:
             arrow = FancyArrowPatch(
                 (0.15, y), (0.15, y - HEAD), arrowstyle="-|>", mutation_scale=9, color=FRAME
             )
             axes.add_patch(arrow)
-        axes.text(0.3, y - 0.6 * HEAD, station, va="center", fontsize=9, style="italic")
+        axes.text(0.3, y - 0.6 * HEAD, band, va="center", fontsize=9, style="italic")
         y -= HEAD
-        colour = COLOURS[min(row, len(COLOURS) - 1)]
+        colour = COLOURS[row]
         for place, room in enumerate(rooms):
             if place and place % COLUMNS == 0:
                 y -= HEIGHT + GAP
@@ -85,7 +75,7 @@ def _room(axes: Axes, x: float, y: float, name: str, colour: str) -> None:
 
 def main() -> None:
     """Draw the picture."""
-    placed = [room for rooms in STATIONS.values() for room in rooms]
+    placed = [room for rooms in BANDS.values() for room in rooms]
     missing = set(rooms_in_layers()) ^ set(placed)
     if missing:
         raise SystemExit(

@@ -25,7 +25,7 @@ def public_names():
     """Every public name, as it is written after `daesolve.`."""
     at_the_top = {name: getattr(ds, name) for name in dir(ds) if name not in ROOMS}
     yield from at_the_top.items()
-    for room, module in ROOMS.items():
+    for module in ROOMS.values():
         errors = [
             name
             for name, error in vars(module).items()
@@ -33,11 +33,11 @@ def public_names():
         ]
         for name in getattr(module, "__all__", errors):
             if at_the_top.get(name) is not getattr(module, name):
-                yield f"{room}.{name}", getattr(module, name)
-    yield "algebra.linear.solve_definite", solve_definite
-    yield "audit.audit_samples", audit_samples
-    yield "gallery.write_page", write_page
-    yield from ((f"papers.{name}", getattr(papers, name)) for name in papers.__all__)
+                yield f"{module.__name__}.{name}".removeprefix("daesolve."), getattr(module, name)
+    yield "core.expressions.linear.solve_definite", solve_definite
+    yield "verification.audit.audit_samples", audit_samples
+    yield "reporting.gallery.write_page", write_page
+    yield from ((f"reporting.papers.{name}", getattr(papers, name)) for name in papers.__all__)
 
 
 def entries():
@@ -77,8 +77,12 @@ def test_every_public_name_has_an_entry_in_the_api():
 
 
 def test_every_entry_of_the_api_is_a_public_name_or_what_one_returns():
-    returned = {f"trajectory.results.{name}" for name in dir(results)}
-    pytest_plugin = {"daesolve_pytest.drift", "drift_testing.DriftTest", "drift_testing.DriftError"}
+    returned = {f"core.results.trajectory.results.{name}" for name in dir(results)}
+    pytest_plugin = {
+        "daesolve_pytest.drift",
+        "reporting.drift_testing.DriftTest",
+        "reporting.drift_testing.DriftError",
+    }
     assert ENTRIES - {*PUBLIC, *returned, *pytest_plugin, "typing"} == set()
 
 

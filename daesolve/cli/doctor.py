@@ -80,7 +80,7 @@ def solvers(unloaded: Collection[str]) -> list[dict[str, Any]]:
         Solvers of installed packages that cannot be loaded.
     """
     found = [_entry(name, *package) for name, package in PACKAGES.items()]
-    for point in entry_points(group="daesolve.core.solvers"):
+    for point in entry_points(group="daesolve.solvers"):
         if point.name not in PACKAGES:
             package = point.value if point.dist is None else point.dist.name
             found.append(_entry(point.name, package, "") | {"usable": point.name not in unloaded})
@@ -89,7 +89,7 @@ def solvers(unloaded: Collection[str]) -> list[dict[str, Any]]:
 
 def _added() -> tuple[list[str], list[dict[str, str]], set[str]]:
     """Return installed packages' formulations, what of them is broken, and which solvers are."""
-    groups = "daesolve.core.formulations", "daesolve.core.solvers"
+    groups = "daesolve.formulations", "daesolve.solvers"
     if not any(entry_points(group=group) for group in groups):
         return [], [], set()
     from daesolve.core.formulations import FORMULATIONS

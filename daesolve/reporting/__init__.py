@@ -90,22 +90,22 @@ __all__ = [
 ]
 
 _ON_DEMAND = {
-    "AnimationError": "film",
-    "FigureRule": "html",
-    "MissingFfmpegError": "film",
-    "animate": "animation",
-    "answer_text": "text",
-    "audit_document": "audits",
-    "audit_text": "text",
-    "comparison_text": "text",
-    "page": "html",
-    "referee_document": "refereeing",
-    "referee_text": "refereeing",
-    "stills": "refereeing",
-    "style": "figures.style",
-    "summary": "text",
-    "write_branch": "branches",
-    "write_referee": "refereeing",
+    "AnimationError": "daesolve.reporting.film",
+    "FigureRule": "daesolve.reporting.html",
+    "MissingFfmpegError": "daesolve.reporting.film",
+    "animate": "daesolve.reporting.animation",
+    "answer_text": "daesolve.reporting.text",
+    "audit_document": "daesolve.reporting.audits",
+    "audit_text": "daesolve.reporting.text",
+    "comparison_text": "daesolve.reporting.text",
+    "page": "daesolve.reporting.html",
+    "referee_document": "daesolve.reporting.refereeing",
+    "referee_text": "daesolve.reporting.refereeing",
+    "stills": "daesolve.reporting.refereeing",
+    "style": "daesolve.reporting.figures.style",
+    "summary": "daesolve.reporting.text",
+    "write_branch": "daesolve.reporting.branches",
+    "write_referee": "daesolve.reporting.refereeing",
 }
 """The module of each name that is imported only when needed."""
 
@@ -113,7 +113,7 @@ _ON_DEMAND = {
 def __getattr__(name: str) -> Any:
     if name not in _ON_DEMAND:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)
+    return getattr(import_module(_ON_DEMAND[name]), name)
 
 
 class Rules(Protocol):

@@ -108,7 +108,7 @@ def test_docstrings_comments_and_blanks_are_no_lines_of_code(counts):
 
 
 def test_every_loop_that_steps_a_segment_is_found_and_no_other(counts):
-    loops = ["daesolve.core.solvers.one:Stepping", "daesolve.core.solvers.two:segment"]
+    loops = ["daesolve.solvers.one:Stepping", "daesolve.solvers.two:segment"]
     assert counts["places of these loops"] == loops
     assert counts["loops over a segment"] == 2
 
@@ -134,7 +134,7 @@ def test_words_are_counted_in_what_is_written_for_readers(counts):
 
 
 def test_modules_that_call_an_svd_are_listed(counts):
-    assert counts["modules with an SVD"] == ["daesolve.core.solvers.shapes"]
+    assert counts["modules with an SVD"] == ["daesolve.solvers.shapes"]
 
 
 def test_an_earlier_state_stands_beside(tree, tmp_path):

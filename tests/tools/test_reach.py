@@ -37,8 +37,10 @@ TREE = {
     "daesolve/pages.py": "",
     "daesolve/plugins/__init__.py": "",
     "daesolve/plugins/registry.py": "def problem(name): ...",
-    "daesolve/core/results/showing.py": "class Shown:\n    def plot(self):\n        import daesolve.pages",
-    "daesolve/core/solvers/__init__.py": "from .one import One\nfrom .two import Two\nALL = One, Two",
+    "daesolve/core/results/showing.py": "class Shown:\n"
+    "    def plot(self):\n        import daesolve.pages",
+    "daesolve/core/solvers/__init__.py": "from .one import One\n"
+    "from .two import Two\nALL = One, Two",
     "daesolve/core/solvers/one.py": "class One: ...",
     "daesolve/core/solvers/page.jinja": "",
     "daesolve/core/solvers/two.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"

@@ -6,9 +6,6 @@ or of `daesolve.multibody`. No other module of the net imports such a name.
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -44,18 +41,8 @@ def public(name: str) -> Any:
 
 
 def modules() -> list[ModuleType]:
-    """Return the sections that daesolve has.
-
-    If another checkout is installed, Python would import a module that this checkout lacks from
-    there.
-    """
-    home = Path(daesolve.__file__).parent
-    found: list[ModuleType] = []
-    for section in SECTIONS:
-        spec = find_spec(f"daesolve.{section}")
-        if spec is not None and spec.origin and Path(spec.origin).is_relative_to(home):
-            found.append(import_module(f"daesolve.{section}"))
-    return found
+    """Return the sections that daesolve has, wherever their modules are."""
+    return [getattr(daesolve, section) for section in SECTIONS if section in daesolve.__all__]
 
 
 def __getattr__(name: str) -> Any:

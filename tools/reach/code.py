@@ -27,8 +27,8 @@ class Named:
     Parameters
     ----------
     dotted
-        Full names of what it imports, with the attributes that it uses: `daesolve.core.run.solving.solve`;
-        `package.*` is every module of a package.
+        Full names of what it imports, with the attributes that it uses:
+        `daesolve.core.run.solving.solve`; `package.*` is every module of a package.
     strings
         Its string constants, without docstrings.
     attributes

@@ -1,6 +1,6 @@
 """Formulations and solvers of installed packages, by their entry points.
 
-A package offers its classes under the groups `daesolve.core.formulations` and `daesolve.core.solvers`, each
+A package offers its classes under the groups `daesolve.formulations` and `daesolve.solvers`, each
 by the class's own `name`. One that cannot be loaded is named, and does not affect the others.
 """
 
@@ -17,8 +17,8 @@ from daesolve.core.solvers import SOLVERS, Solver
 from daesolve.core.solvers.elsewhere import usual_name
 from daesolve.errors import PluginError, UnknownNameError, in_words, unknown_name
 
-FORMULATION_GROUP = "daesolve.core.formulations"
-SOLVER_GROUP = "daesolve.core.solvers"
+FORMULATION_GROUP = "daesolve.formulations"
+SOLVER_GROUP = "daesolve.solvers"
 Wrong = Callable[[str, object], str | None]
 """Returns what is wrong with the object of an entry point; None if nothing is."""
 

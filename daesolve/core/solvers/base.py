@@ -47,8 +47,8 @@ class Solver(ABC):
     * `name`, by which users select it, and `forms`, the forms of equations that it accepts;
     * `tolerances` and `refined`;
     * `integrator`, which returns the method at work on a problem. For most this is a
-      `daesolve.core.solvers.Stepper`, whose `steps` yields the ends of accepted steps; samples, recorded
-      and interrupting events, halting and stalls follow from these.
+      `daesolve.core.solvers.Stepper`, whose `steps` yields the ends of accepted steps; samples,
+      recorded and interrupting events, halting and stalls follow from these.
 
     It may define `refusal` if it cannot integrate every problem of its forms, `configured` if
     settings are chosen automatically, and `compile` if that takes time.

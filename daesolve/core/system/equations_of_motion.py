@@ -24,7 +24,7 @@ from daesolve.core.system.checking import (
     checked_after,
     checked_peaks,
     implicit_goals,
-)
+)  # fmt: skip
 from daesolve.core.system.drives import drive_rows
 from daesolve.core.system.free_motion import (
     AuxiliaryQuantities,

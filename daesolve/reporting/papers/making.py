@@ -64,8 +64,8 @@ def _made(paper: Paper, item: Item, *, quick: bool) -> MadeItem:
         shown = item.make(quick)
         if not isinstance(shown, Shown):
             raise PluginError(
-                f"{item.name} of the paper {paper.name!r} must give a daesolve.reporting.papers.Shown, not "
-                f"{type(shown).__name__}"
+                f"{item.name} of the paper {paper.name!r} must give a "
+                f"daesolve.reporting.papers.Shown, not {type(shown).__name__}"
             )
     except KeyboardInterrupt:
         raise

@@ -16,16 +16,16 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.core.posing.events import Event
+from daesolve.core.posing.goals import Invariant
+from daesolve.core.results.trajectory.findings import Finding, judged, unchecked
 from daesolve.verification.audit.certificate import Certificate, same_instant, sides
 from daesolve.verification.audit.equations import names_of_meters
-from daesolve.verification.audit.expressions import Expressions, names_of_states
+from daesolve.verification.audit.expressions import BESIDE, Expressions, names_of_states
 from daesolve.verification.audit.impacts import check_impacts
 from daesolve.verification.audit.judging import attempt, judge
 from daesolve.verification.audit.passages import posed_events
 from daesolve.verification.audit.rounds import Round, at_instants, rounds_of
-from daesolve.core.posing.events import Event
-from daesolve.core.posing.goals import Invariant
-from daesolve.core.results.trajectory.findings import Finding, judged, unchecked
 
 ALLOWED = 1e-5
 """The jump, as a part of the largest value of a state, that counts as none: steps projected onto

@@ -7,8 +7,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-import daesolve as ds
 from daesolve.core.expressions.digest import NoDigestError, digest_of
+from daesolve.core.posing.symbols import symbol
 from daesolve.core.solvers.lanes import Batch
 
 POSED = """
@@ -56,7 +56,7 @@ def test_a_system_that_differs_anywhere_has_another(old: str, new: str):
 
 
 def test_symbols_of_one_name_are_told_apart_by_their_places():
-    one, two = ds.posing.symbols.symbol("a"), ds.posing.symbols.symbol("a")
+    one, two = symbol("a"), symbol("a")
     assert digest_of([one, two, one - two]) != digest_of([one, two, two - one])
     assert digest_of([one, two, one - two]) == digest_of([two, one, two - one])
 

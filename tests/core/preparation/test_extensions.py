@@ -23,11 +23,11 @@ from tests.systems import pendulum
 PAGE = Path(__file__).parents[3] / "docs/how-to/extend.md"
 RELEASE = {"x": -1.0}
 BROKEN = {
-    "away": ("daesolve.core.formulations", "not_here:Gone", "ModuleNotFoundError"),
-    "number": ("daesolve.core.formulations", "math:pi", "must give a class that inherits from"),
-    "other": ("daesolve.core.formulations", "my_methods:TwoGains", "whose name is 'two-gains'"),
-    "gone": ("daesolve.core.solvers", "not_here:Gone", "ModuleNotFoundError"),
-    "taylor": ("daesolve.core.solvers", "my_methods:RungeKutta", "choose another"),
+    "away": ("daesolve.formulations", "not_here:Gone", "ModuleNotFoundError"),
+    "number": ("daesolve.formulations", "math:pi", "must give a class that inherits from"),
+    "other": ("daesolve.formulations", "my_methods:TwoGains", "whose name is 'two-gains'"),
+    "gone": ("daesolve.solvers", "not_here:Gone", "ModuleNotFoundError"),
+    "taylor": ("daesolve.solvers", "my_methods:RungeKutta", "choose another"),
 }
 KILLED = """
 import os, signal, sys

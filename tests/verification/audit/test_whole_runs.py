@@ -8,13 +8,9 @@ import pytest
 
 import daesolve as ds
 from daesolve.verification.audit import audit
+from tests.sliding_bodies import DISC
 from tests.systems import pendulum
 
-<<<<<<< HEAD:tests/verification/audit/test_whole_runs.py
-=======
-from ..sliding_bodies import DISC
-from ..systems import pendulum
->>>>>>> eb517ac2 (Allow audits the noise beside the largest state that solvers do not look at):tests/audit/test_whole_runs.py
 from .motions import swinging, ticking
 
 
