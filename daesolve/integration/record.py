@@ -107,8 +107,9 @@ class RunRecord:
         """
         rounding = ROUNDING * float(np.max(np.abs(here.state), initial=0.0))
         for place in (*(event.at for event in self.events), here):
-            for k, sample in enumerate(self.samples):
-                if np.all(np.abs(sample - place.state) <= rounding):
+            for k, (time, sample) in enumerate(zip(self.sample_times, self.samples, strict=True)):
+                # A body that is held has the same state for a time.
+                if time == place.time and np.all(np.abs(sample - place.state) <= rounding):
                     self.sampled_at[k] = place
 
     def take_end(self, here: Boundary, *, arrivals: bool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -220,6 +221,15 @@ def test_a_load_that_is_switched_on_sets_a_held_body_in_motion(force):
     assert times["breaks_loose"] == times["at_half"] == pytest.approx(0.5, rel=1e-14)
     left = math.copysign(abs(force) - 0.4 * GRAVITY, force)
     assert run.end_state["x"] == pytest.approx(left * 0.5**2 / 2.0, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_samples_while_it_is_held_have_the_values_of_their_time():
+    system = switched(ds.Reset({"push": 6.0}))
+    system = replace(system, outputs={"load": system.discrete.push})
+    run = ds.solve(system, 0.6, {"x": 0.0, "x_dot": 0.0}, at=[0.1, 0.49, 0.55])
+    assert run["load"].tolist() == [3.0, 3.0, 6.0]
+    assert run.audit().holds, str(run.audit())
 
 
 @pytest.mark.long
