@@ -119,8 +119,8 @@ def _continuity(certificate: Certificate, rounds: Sequence[Round]) -> Finding:
         gaps[-1] = gaps[-1] - blurred[own, place + 1]
         defects[own, place], evident[place] = np.max(gaps, axis=0), True
     largest = np.array([certificate.scale(n, row) for n, row in zip(names, columns, strict=True)])
-    # What rests, and work that nothing does, are what two solutions of one step differ by.
-    least = max(ROUNDING, BLUR * certificate.accuracy) / ALLOWED
+    # What rests, and work that nothing does, are what solvers leave beside the largest state.
+    least = max(ROUNDING, BESIDE * certificate.accuracy) / ALLOWED
     size = largest + least * np.max(largest[own], initial=0.0) + 1e-300
     return judge(
         *("jumps", "", np.nan_to_num(np.where(evident, defects, 0.0)) / size[:, None]),

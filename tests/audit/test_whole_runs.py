@@ -9,6 +9,7 @@ import pytest
 import daesolve as ds
 from daesolve.audit import audit
 
+from ..sliding_bodies import DISC
 from ..systems import pendulum
 from .motions import swinging, ticking
 
@@ -81,3 +82,12 @@ def test_a_return_to_a_stop_without_speed_is_no_contradiction():
     alone = ds.solve(free, 3.0, {"phi": 0.1, "phi_dot": 0.0})
     assert run.end_state["phi"] == pytest.approx(alone.end_state["phi"], abs=1e-6)
     assert not run.audit().contradictions
+
+
+def test_noise_below_what_a_solver_looks_at_is_no_jump():
+    """A disc that is pulled along x from rest: its speed across is nothing but errors of steps."""
+    run = ds.solve(DISC(), 1.0, {}, parameters={"push": 4.0}, at=[1.0])
+    certificate = run.auditor.certificate(run)
+    across = np.max(np.abs(certificate.columns["y_dot"]))
+    assert across < 100.0 * certificate.accuracy * run["x_dot"][0]
+    assert not run.audit().contradictions, str(run.audit())
