@@ -18,7 +18,7 @@ import numpy as np
 
 from daesolve.audit.certificate import Certificate, same_instant, sides
 from daesolve.audit.equations import names_of_meters
-from daesolve.audit.expressions import Expressions, names_of_states
+from daesolve.audit.expressions import BESIDE, Expressions, names_of_states
 from daesolve.audit.impacts import check_impacts
 from daesolve.audit.judging import attempt, judge
 from daesolve.audit.passages import posed_events
