@@ -32,7 +32,18 @@ from typing import Any
 
 import lazy_loader
 
+from daesolve.core.features import register
+
 __version__ = "0.1.0"
+
+# What features add to the core, which knows none of them. The order of laws is that of `all_laws`.
+register(
+    "switching laws",
+    "daesolve.contact.laws.spatial_law:SpatialLaw",
+    "daesolve.contact.laws.rubbing_law:RubbingLaw",
+    "daesolve.contact.laws.contact_law:ContactLaw",
+    "daesolve.contact.laws.guide_law:GuideLaw",
+)
 
 _load: Callable[[str], Any]
 __all__: list[str]

@@ -7,8 +7,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from daesolve.contact.decisions.laws import LAWS, ON_AMBIGUOUS, ON_GAIN, ON_JAM
-from daesolve.contact.friction.sliding import VariantPolicy
+from daesolve.core.events.choices import LAWS, ON_AMBIGUOUS, ON_GAIN, ON_JAM, VariantPolicy
 from daesolve.core.formulations import FORMULATIONS
 from daesolve.core.preparation.request import RankLoss, Redundant
 from daesolve.core.solvers import SOLVERS

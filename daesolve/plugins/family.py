@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daesolve.contact.decisions.laws import Law, OnGain
+from daesolve.core.events.choices import Law, OnGain
 from daesolve.core.preparation.request import DEFAULT_RATE, RankLoss, Redundant
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.system.system import ControlSystem, MechanicalSystem, System

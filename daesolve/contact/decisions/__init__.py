@@ -4,7 +4,7 @@ from daesolve.contact.decisions.accumulation import Accumulation, accumulation, 
 from daesolve.contact.decisions.answers import Answer, Decision, State
 from daesolve.contact.decisions.decisions import decide
 from daesolve.contact.decisions.impacts import Impact, newton, poisson
-from daesolve.contact.decisions.laws import ContactPolicy, ImpactLaw, collide
+from daesolve.contact.decisions.laws import collide
 from daesolve.contact.decisions.margins import Margins, margins
 from daesolve.contact.decisions.painleve import (
     Paradox,
@@ -17,6 +17,7 @@ from daesolve.contact.decisions.painleve import (
 from daesolve.contact.decisions.routh import routh
 from daesolve.contact.decisions.sequential import sequential
 from daesolve.contact.decisions.touching import Contacts, inverse_mass
+from daesolve.core.events.choices import ContactPolicy, ImpactLaw
 
 __all__ = [
     "Accumulation",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,53 +11,11 @@ from daesolve.contact.decisions.impacts import Impact, newton, poisson
 from daesolve.contact.decisions.routh import routh
 from daesolve.contact.decisions.sequential import sequential
 from daesolve.contact.decisions.touching import Contacts
+from daesolve.core.events.choices import LAWS, ON_GAIN, ORDERED, Law, OnGain
 from daesolve.errors import EnergyGain, UnsupportedError, unknown_name
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-Law = Literal["newton", "poisson", "routh", "sequential"]
-OnGain = Literal["refuse", "report", "poisson"]
-OnJam = Literal["end", "impact"]
-OnAmbiguous = Literal["refuse", "keep"]
-LAWS: tuple[Law, ...] = get_args(Law)
-ORDERED: tuple[Law, ...] = ("sequential", "routh")
-"""Laws by which contacts collide one after the other."""
-ON_GAIN: tuple[OnGain, ...] = get_args(OnGain)
-ON_JAM: tuple[OnJam, ...] = get_args(OnJam)
-ON_AMBIGUOUS: tuple[OnAmbiguous, ...] = get_args(OnAmbiguous)
-
-
-@dataclass(frozen=True)
-class ImpactLaw:
-    """The laws of impact of contacts; see `collide`."""
-
-    law: Law = "newton"
-    order: tuple[str, ...] | None = None
-    on_gain: OnGain = "refuse"
-
-
-@dataclass(frozen=True)
-class ContactPolicy:
-    """What contacts do if rigid bodies with friction leave the motion open.
-
-    Attributes
-    ----------
-    impacts
-        The laws of impact.
-    on_jam
-        If no forces let contacts keep sliding: "end" the run, or "impact" without a collision.
-    on_ambiguous
-        If several motions are possible: "refuse", or "keep" the current mode if it is one of them.
-    springs
-        Whether undetermined loads and impulses that affect the motion are those of equal springs
-        under all contacts.
-    """
-
-    impacts: ImpactLaw = ImpactLaw()
-    on_jam: OnJam = "end"
-    on_ambiguous: OnAmbiguous = "refuse"
-    springs: bool = False
 
 
 def collide(

@@ -9,11 +9,12 @@ import numpy as np
 
 from daesolve.contact.complementarity.answers import VariantSolution
 from daesolve.contact.complementarity.policies import solve
-from daesolve.contact.friction.sliding import VariantPolicy, refuse_open
+from daesolve.contact.friction.sliding import refuse_open
 from daesolve.contact.friction.sticking import Sticking
 from daesolve.contact.friction.stiction import stiction_at
 from daesolve.contact.friction.variants import VariantProblem, with_variant
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.events.choices import VariantPolicy
 from daesolve.core.posing.guides import SHARP, SLOW_ENERGY, SLOW_PART, SMOOTHING
 from daesolve.errors import SupportSticks
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Literal
 
 import casadi as ca
 import numpy as np
@@ -26,13 +25,13 @@ from daesolve.contact.friction.sticking import STUCK, Sticking, fastest, sticks
 from daesolve.contact.friction.support_balance import VariantState
 from daesolve.contact.friction.variants import VariantProblem, with_variant
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.events.choices import VariantPolicy
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.guides import AT_REST, SHARP, SMOOTHING, SWITCH, TURNED
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import BranchLost, NoValidVariant, SupportLost, VariantError
 
-VariantPolicy = Literal["continuity", "homotopy", "strict"]
 SAME = 1e-3
 """The size of another slip that ends at the same time, relative to the tolerance for a slip that
 ends."""

@@ -14,7 +14,7 @@ the friction that enters the forces with a reaction; J M^-1 J^T is the same with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -24,34 +24,24 @@ import numpy as np
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.policies import solve
 from daesolve.contact.laws.kept_constraints import answered
-from daesolve.contact.laws.let_go import LettingGo
-from daesolve.core.equations.contact_rows import SpatialRubbing
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.impacts import settle_function
 from daesolve.core.equations.elimination.saddle import EliminationPlan
-from daesolve.core.equations.rank import Rank
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_table import Role
 from daesolve.core.events.jumps import joined, with_references
 from daesolve.core.events.law import Jump, Setting, SwitchingLaw
+from daesolve.core.events.let_go import LettingGo
 from daesolve.core.expressions.evaluation import Evaluator
-from daesolve.core.formulations import Formulation, OdeProblem
+from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.contacts import TOUCHING
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.results.trajectory.results import Impact
 from daesolve.errors import (
-    OutOfRangeError,
-    RedundantConstraintsError,
     ResetError,
-    UnsupportedError,
     VariantError,
 )
 
-FEWEST: Mapping[str, int] = {"minimum-norm": 1, "error": 4}
-"""The least number of contacts in space that may come to share loads, by the option `redundant`.
-
-With "error", the default, three contacts in a row are refused.
-"""
 STILL = 1e-10
 """A gap does not change if its rate is below this fraction of its terms.
 
@@ -431,70 +421,3 @@ def _smallest(matrix: np.ndarray) -> float:
     if not np.all(np.isfinite(matrix)) or not np.all(lengths > 0.0):
         return 0.0
     return float(np.linalg.eigvalsh(matrix / lengths / lengths[:, None])[0])
-
-
-def check_held_goals(
-    dynamics: Dynamics, formulation: Formulation, values: Mapping[str, float]
-) -> None:
-    """Refuse to release constraints in a formulation that cannot do so, or to hold one by half.
-
-    Raises
-    ------
-    UnsupportedError, OutOfRangeError
-        The message names the goal that does not always hold.
-    """
-    for row in dynamics.rows:
-        if row.hold is None:
-            continue
-        name = row.hold.name()
-        if not formulation.releases:
-            raise UnsupportedError(
-                f"the formulation {formulation.title!r} cannot release constraints such as "
-                f"{row.name!r}: use 'feedback', without rank_loss = 'pass' or 'viscous'"
-            )
-        if values[name] not in (0.0, 1.0):
-            raise OutOfRangeError(
-                f"the goal {row.name!r} is held by {name!r}, which is {values[name]:g}, but "
-                "must be 1.0 (it holds) or 0.0 (it is released)"
-            )
-
-
-def may_share_loads(dynamics: Dynamics, formulation: Formulation, redundant: str) -> bool:
-    """Return whether contacts in space share loads because more touch than are independent.
-
-    A body on four feet has a determined motion, although the loads of its feet are not determined.
-    """
-    count = sum(isinstance(row.rubbing, SpatialRubbing) for row in dynamics.contacts)
-    shares = formulation.chooses_goals or redundant == "minimum-norm"
-    return shares and count >= FEWEST.get(redundant, count + 1)
-
-
-def are_contacts(dynamics: Dynamics, rank: Rank) -> bool:
-    """Return whether the gaps of contacts alone depend on each other."""
-    gaps = {dynamics.rows[contact.row].name for contact in dynamics.contacts}
-    return all(gaps.issuperset(group) for group in rank.groups)
-
-
-def check_held_reactions(dynamics: Dynamics, rank: Rank, redundant: str) -> None:
-    """Refuse dependent constraints whose unknown reactions decide when they are released.
-
-    On request, contacts in space share loads like equal springs, and are then accepted.
-
-    Raises
-    ------
-    RedundantConstraintsError
-        A goal that does not always hold depends on others.
-    """
-    held = {row.name for row in dynamics.rows if row.hold is not None}
-    if redundant == "minimum-norm":
-        rubbing = [row for row in dynamics.contacts if isinstance(row.rubbing, SpatialRubbing)]
-        held -= {dynamics.rows[row.row].name for row in rubbing}
-    for group in rank.groups:
-        if held.intersection(group):
-            slips = {row.name for row in dynamics.rows if row.hold is not None and row.degree == 1}
-            one = "let one law of friction bear the load of both"
-            instead = one if slips.issuperset(group) else "leave out one of them"
-            raise RedundantConstraintsError(
-                f"the goals {', '.join(map(repr, group))} depend on each other everywhere, so "
-                f"their reactions do not show which of them opens; {instead}"
-            )

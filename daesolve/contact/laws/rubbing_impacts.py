@@ -6,17 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.contact.decisions import (
-    Answer,
-    ContactPolicy,
-    Decision,
-    collide,
-    impact_without_collision,
-)
+from daesolve.contact.decisions import Answer, Decision, collide, impact_without_collision
 from daesolve.contact.decisions import Impact as Collision
 from daesolve.contact.laws.jams import beyond_jam, growth, stopped_by_jam
 from daesolve.contact.laws.redundant_contacts import PARALLEL
 from daesolve.contact.laws.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
+from daesolve.core.events.choices import ContactPolicy
 from daesolve.core.results.trajectory.results import Impact
 from daesolve.errors import (
     ContactError,

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact.decisions import ImpactLaw, decide
+from daesolve.contact.decisions import decide
 from daesolve.contact.laws.impacts_end import ImpactsEnd
 from daesolve.contact.laws.jams import (
     JamGuards,
@@ -25,7 +25,6 @@ from daesolve.contact.laws.jams import (
     at_limit,
     sliding_of,
 )
-from daesolve.contact.laws.let_go import LettingGo
 from daesolve.contact.laws.resting import at_rest
 from daesolve.contact.laws.rubbing_functions import functions_of, stepped
 from daesolve.contact.laws.rubbing_impacts import STILL, Impacts, Place, rested
@@ -42,10 +41,12 @@ from daesolve.contact.laws.rubbing_start import begun
 from daesolve.core.equations.contact_rows import SpatialRubbing
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.jamming import NEAR
+from daesolve.core.events.choices import ImpactLaw
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_table import Role
 from daesolve.core.events.jumps import joined
 from daesolve.core.events.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
+from daesolve.core.events.let_go import LettingGo
 from daesolve.core.posing.contacts import PENDING, TOUCHING
 from daesolve.errors import NoMotion, ResetError
 

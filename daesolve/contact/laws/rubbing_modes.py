@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact.decisions import Answer, ContactPolicy, Decision, State
+from daesolve.contact.decisions import Answer, Decision, State
 from daesolve.contact.laws.redundant_contacts import (
     ClosedContacts,
     Kept,
@@ -17,6 +17,7 @@ from daesolve.contact.laws.redundant_contacts import (
     with_standing,
 )
 from daesolve.contact.laws.rubbing_instant import ContactNumbers, Instant
+from daesolve.core.events.choices import ContactPolicy
 from daesolve.errors import ContactError, ResetError
 
 States = tuple[State, ...]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.contact.decisions import Answer, ContactPolicy, Decision, State
+from daesolve.contact.decisions import Answer, Decision, State
 from daesolve.contact.laws.rubbing_impacts import with_advice
 from daesolve.contact.laws.rubbing_instant import ContactNumbers, Instant
 from daesolve.contact.laws.rubbing_modes import answer_of
@@ -22,6 +22,7 @@ from daesolve.contact.laws.shared_friction import (
     share,
 )
 from daesolve.core.equations.contact_rows import SpatialRubbing
+from daesolve.core.events.choices import ContactPolicy
 from daesolve.errors import UndeterminedContact
 
 NEAR = 1e-8

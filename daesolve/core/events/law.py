@@ -1,7 +1,7 @@
 """The contract of a switching law, which decides at an instant how a motion continues.
 
 Between instants a motion is smooth, in one mode. A law owns events, whose guards end that mode, and
-decides what follows. There is one module for each law, and one list of them, in `transitions`.
+decides what follows. There is one module for each law; features add theirs to those of the core.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from daesolve.contact.decisions import ContactPolicy
-from daesolve.contact.friction.sliding import VariantPolicy
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.events.choices import ContactPolicy, VariantPolicy
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_table import GuardTable, Role
 from daesolve.core.events.jumps import JumpFunction, JumpFunctions
@@ -179,8 +178,9 @@ class Stretch:
 class SwitchingLaw(ABC):
     """Decides in which mode a motion begins and continues.
 
-    To add a law, write its class in a new module, and add it to `transitions.LAWS`. The
-    loop of a run, the preparation and the solvers know laws by this contract only:
+    To add a law, write its class in a new module, and register it at the point `transitions.LAWS`
+    (`daesolve.core.features`). The loop of a run, the preparation and the solvers know laws by this
+    contract only:
 
     * `begin` chooses the first mode, from the equations alone, before anything is built. It
       returns the beginning with other values (and notes), or refuses with an error that says what

@@ -14,17 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.contact.decisions import ContactPolicy
-from daesolve.contact.friction.sliding import VariantPolicy
-from daesolve.contact.laws.contact_law import ContactLaw
-from daesolve.contact.laws.guide_law import GuideLaw
-from daesolve.contact.laws.rubbing_law import RubbingLaw
-from daesolve.contact.laws.spatial_law import SpatialLaw
 from daesolve.core.equations.borders import Borders
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.saddle import EliminationPlan
 from daesolve.core.events.bound_guards import BoundGuards
 from daesolve.core.events.chart_law import ChartLaw
+from daesolve.core.events.choices import ContactPolicy, VariantPolicy
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_slopes import at_once, beside, refuse_start
 from daesolve.core.events.guard_table import GuardTable, GuardTraits, Place, Role
@@ -34,14 +29,18 @@ from daesolve.core.events.leaving import rates_later
 from daesolve.core.events.overlaps import Overlaps
 from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.events.row_law import RowLaw
+from daesolve.core.features import added
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.solvers.grazing import guard_evaluator
 from daesolve.core.solvers.resting import sizes_of_terms
 
-LAWS: tuple[type[SwitchingLaw], ...] = (
-    SpatialLaw, RubbingLaw, ContactLaw, GuideLaw, ChartLaw, RowLaw, ResetLaw,
-)  # fmt: skip
-"""All laws. The first takes its events first, begins first, and decides last."""
+LAWS = "switching laws"
+"""The point at which features add laws."""
+
+
+def all_laws() -> tuple[type[SwitchingLaw], ...]:
+    """Return all laws. The first takes its events first, begins first, and decides last."""
+    return (*added(LAWS), ChartLaw, RowLaw, ResetLaw)
 
 
 def begin(dynamics: Dynamics, beginning: Beginning) -> Beginning:
@@ -57,7 +56,7 @@ def begin(dynamics: Dynamics, beginning: Beginning) -> Beginning:
     DaesolveError
         No motion may begin there.
     """
-    for law in LAWS:
+    for law in all_laws():
         beginning = law.begin(dynamics, beginning)
     return beginning
 
@@ -71,7 +70,7 @@ class Ownership:
     table
         The guards.
     laws
-        Those that the problem has, in the order of `LAWS`.
+        Those that the problem has, in the order of `all_laws`.
     """
 
     table: GuardTable
@@ -86,11 +85,11 @@ class Ownership:
         setting
             The problem.
         kinds
-            The laws that there are, in their order; `LAWS` if it is None.
+            The laws that there are, in their order; `all_laws` if it is None.
         """
         free = list(range(len(setting.table.events)))
         laws: list[SwitchingLaw] = []
-        for kind in LAWS if kinds is None else kinds:
+        for kind in all_laws() if kinds is None else kinds:
             law = kind.of(setting, free)
             if law is not None:
                 laws.append(law)

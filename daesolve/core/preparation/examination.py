@@ -12,12 +12,6 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from daesolve.contact.laws.contact_law import (
-    are_contacts,
-    check_held_goals,
-    check_held_reactions,
-    may_share_loads,
-)
 from daesolve.core.equations.conservation import enter_forces
 from daesolve.core.equations.consistency import (
     Start,
@@ -39,6 +33,12 @@ from daesolve.core.events.transitions import begin
 from daesolve.core.formulations import Feedback, Formulation
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.preparation.conservation import conserved_invariants
+from daesolve.core.preparation.held_constraints import (
+    are_contacts,
+    check_held_goals,
+    check_held_reactions,
+    may_share_loads,
+)
 from daesolve.core.preparation.redundancy import Dependent, Kept, check_redundant
 from daesolve.core.preparation.request import Request
 from daesolve.core.preparation.restitution import check_restitution

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from daesolve.contact.decisions.laws import (
+from daesolve.core.equations.consistency import check_named
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.events.choices import (
     LAWS,
     ON_AMBIGUOUS,
     ON_GAIN,
@@ -18,10 +20,8 @@ from daesolve.contact.decisions.laws import (
     OnAmbiguous,
     OnGain,
     OnJam,
+    VariantPolicy,
 )
-from daesolve.contact.friction.sliding import VariantPolicy
-from daesolve.core.equations.consistency import check_named
-from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.formulations import Formulation
 from daesolve.core.posing.goals import check_feedback
 from daesolve.core.solvers import Solver

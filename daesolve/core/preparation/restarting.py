@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact.laws.let_go import LettingGo
+from daesolve.core.events.let_go import LettingGo
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.preparation.examination import InitialState, initial_state, parameter_values
 from daesolve.core.preparation.preparing import Prepared

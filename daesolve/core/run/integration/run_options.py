@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 
-from daesolve.contact.decisions.laws import Law, OnAmbiguous, OnGain, OnJam
-from daesolve.contact.friction.sliding import VariantPolicy
+from daesolve.core.events.choices import Law, OnAmbiguous, OnGain, OnJam, VariantPolicy
 from daesolve.core.formulations import Formulation
 from daesolve.core.posing.value_names import instants
 from daesolve.core.preparation.naming import made_by_name

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Never
 
-from daesolve.contact.decisions.laws import Law, OnAmbiguous, OnGain, OnJam
-from daesolve.contact.friction.sliding import VariantPolicy
 from daesolve.core.equations.consistency import check_named
+from daesolve.core.events.choices import Law, OnAmbiguous, OnGain, OnJam, VariantPolicy
 from daesolve.core.formulations import Formulation
 from daesolve.core.preparation.lately import prepare_once
 from daesolve.core.preparation.naming import solver_of
