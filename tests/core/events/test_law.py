@@ -73,7 +73,8 @@ START = {"x": 1.0, "x_dot": -2.0}
 
 
 def run_with(law: type[SwitchingLaw], monkeypatch: pytest.MonkeyPatch) -> ds.Trajectory:
-    monkeypatch.setattr(transitions, "LAWS", (law, *transitions.LAWS))
+    laws = law, *transitions.all_laws()
+    monkeypatch.setattr(transitions, "all_laws", lambda: laws)
     return ds.solve(ball(), 1.5, START, at=[0.25, 1.5])
 
 
@@ -105,6 +106,7 @@ def test_a_law_without_an_answer_ends_the_run_by_the_kind_of_its_error(monkeypat
 
 
 def test_a_start_beyond_what_a_law_bars_is_refused(monkeypatch):
-    monkeypatch.setattr(transitions, "LAWS", (Elastic, *transitions.LAWS))
+    laws = Elastic, *transitions.all_laws()
+    monkeypatch.setattr(transitions, "all_laws", lambda: laws)
     with pytest.raises(ds.DaesolveError, match="beyond the barrier of the event 'wall'"):
         ds.solve(ball(), 1.5, {"x": -1.0, "x_dot": 2.0})
