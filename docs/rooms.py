@@ -22,7 +22,7 @@ BANDS = {
     "the core": (
         *("run", "preparation", "events", "diagnostics", "solvers", "system"),
         *("formulations", "equations", "results", "posing", "expressions"),
-        *("interruptions", "encoding"),
+        *("interruptions", "encoding", "features"),
     ),
     "below all": ("errors",),
 }

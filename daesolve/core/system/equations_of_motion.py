@@ -36,13 +36,7 @@ from daesolve.core.system.free_motion import (
     newton_euler,
 )
 from daesolve.core.system.piecewise import jumps
-from daesolve.core.system.posed import (
-    PosedControl,
-    PosedMechanics,
-    column,
-    with_inputs,
-    with_units,
-)
+from daesolve.core.system.posed import PosedControl, PosedMechanics, column, with_inputs, with_units
 from daesolve.core.system.rows import (
     AUTOMATIC_NAMES,
     Feedbacks,
