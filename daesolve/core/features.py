@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from daesolve.errors import PluginError
@@ -60,6 +59,8 @@ def _own(point: str) -> list[Any]:
 
 
 def _installed(point: str) -> list[Any]:
+    from importlib.metadata import entry_points  # which takes longer to import than daesolve
+
     found: list[Any] = []
     for entry in entry_points(group=GROUP):
         try:
