@@ -44,6 +44,9 @@ register(
     "daesolve.contact.laws.contact_law:ContactLaw",
     "daesolve.contact.laws.guide_law:GuideLaw",
 )
+register("watches of parts", "daesolve.verification.kept_places:glance_at")
+register("auditor", "daesolve.verification.certifying:Auditor")
+register("verification", "daesolve.verification.holding:verified")
 
 _load: Callable[[str], Any]
 __all__: list[str]

@@ -19,7 +19,8 @@ from daesolve.core.run.integration.run_options import (
     requested_by,
     with_values,
 )
-from daesolve.core.run.solving.solving import SolveOptions, integrated, repeating
+from daesolve.core.run.solving.repetition import repeating
+from daesolve.core.run.solving.solving import SolveOptions, integrated
 from daesolve.core.solvers import Solver, Taylor
 from daesolve.core.solvers.lanes import LANES, Batch, BatchedTaylor
 from daesolve.errors import DaesolveError, OutOfRangeError, UnsupportedError

@@ -27,7 +27,7 @@ from daesolve.core.preparation.request import Request, check_request
 from daesolve.core.results.storage import located, resuming
 from daesolve.core.run.integration.run_options import RunOptions, check_options, with_values
 from daesolve.core.run.integration.sampling import At, Every, EveryEvent, sample_times
-from daesolve.core.run.solving.solving import repeating
+from daesolve.core.run.solving.repetition import repeating
 from daesolve.core.solvers import SOLVERS, Solver, Taylor
 from daesolve.core.solvers.lanes import LANES
 from daesolve.core.system.driving import portable

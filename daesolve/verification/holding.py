@@ -7,7 +7,8 @@ from dataclasses import replace
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.results.trajectory.trajectory import Trajectory
-from daesolve.verification.second_run import By, verify
+from daesolve.core.run.integration.run_options import By
+from daesolve.verification.second_run import verify
 
 
 def verified(

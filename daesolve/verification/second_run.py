@@ -14,18 +14,18 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from daesolve.core.preparation.choosing import check_pair
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.results import EventRecord, Outcome, Verification
 from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.run_options import By
 from daesolve.core.run.integration.sampling import At
 from daesolve.core.run.integration.simulation import simulate
 from daesolve.core.solvers import Dop853, Solver
-from daesolve.errors import UnsupportedError, suggest_names
+from daesolve.errors import suggest_names
 from daesolve.verification.error_growth import lyapunov_time
 from daesolve.verification.other_eyes import with_other_eyes
 
@@ -40,24 +40,6 @@ time."""
 NEAR_THE_END = 10.0
 """Within this many times the largest difference of reset times from the end, one run may not have
 met a reset."""
-
-
-By = Solver | Literal["same", True]
-"""How to repeat a run: with a solver; with its own, tightened; or, if True, with other choices."""
-
-
-def check_verifier(prepared: Prepared, solver: Solver) -> None:
-    """Refuse a solver that cannot repeat a run, before the run.
-
-    Raises
-    ------
-    UnsupportedError
-        It cannot integrate the run.
-    """
-    check_pair(prepared.formulation, solver)
-    refusal = solver.refusal(prepared.problem)
-    if refusal is not None:
-        raise UnsupportedError(refusal)
 
 
 def verify(prepared: Prepared, run: Trajectory, at: At = None, by: By = True) -> Verification:

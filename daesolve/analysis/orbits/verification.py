@@ -21,9 +21,10 @@ from daesolve.analysis.orbits.shooting import (
     shoot,
     slopes_of,
 )
+from daesolve.core.run.solving.repetition import check_verifier
 from daesolve.core.solvers import Solver
 from daesolve.errors import NotPeriodicError
-from daesolve.verification.second_run import ANOTHER_METHOD, check_verifier
+from daesolve.verification.second_run import ANOTHER_METHOD
 
 PERIODS = 10
 """The number of periods in the run."""

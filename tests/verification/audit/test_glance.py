@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.core.run.integration import kept_places
 from daesolve.core.run.integration.run_state import RunState
+from daesolve.verification import kept_places
 from daesolve.verification.audit import glance
 from daesolve.verification.audit.expressions import is_continuous
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from daesolve.core.features import added
 from daesolve.core.results.showing import ShownRun
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.in_words import (
@@ -42,6 +43,7 @@ from daesolve.core.results.trajectory.samples import (
 from daesolve.errors import (
     MissingPackageError,
     OutOfRangeError,
+    UnsupportedError,
     is_one_of,
     suggest_names,
     unknown_name,
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
+AUDITOR = "auditor"
+"""The point at which a feature adds the class whose objects audit runs."""
 KINDS = {
     "drift": "residual in the drift",
     "start": "changed start value",
@@ -104,7 +108,7 @@ class Trajectory(ShownRun):
     origin
         The case or the system that was run; None if the run comes from another process.
     auditor
-        What `audit` asks; None if the run was read from disk or pickled.
+        What `audit` asks; None if the run was read from disk or pickled, or nothing audits runs.
 
     Notes
     -----
@@ -290,9 +294,15 @@ class Trajectory(ShownRun):
         Raises
         ------
         OutOfRangeError
-            The trajectory has no auditor.
+            The trajectory was read from disk or pickled.
+        UnsupportedError
+            Nothing audits runs.
         """
         if self.auditor is None:
+            if not added(AUDITOR):
+                raise UnsupportedError(
+                    "the run has no audit, because no installed feature audits runs"
+                )
             raise OutOfRangeError(
                 "this trajectory was read from disk or pickled, so it contains only samples: audit "
                 "the run where daesolve.solve or daesolve.resume returns it, or by `daesolve audit "

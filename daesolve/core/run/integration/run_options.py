@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self, TypedDict, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 
 from daesolve.core.events.choices import Law, OnAmbiguous, OnGain, OnJam, VariantPolicy
 from daesolve.core.formulations import Formulation
@@ -162,6 +162,8 @@ def check_options(
             raise unknown_name(f"option of {owner}", name, known)
 
 
+By = Solver | Literal["same", True]
+"""How to repeat a run: with a solver; with its own, tightened; or, if True, with other choices."""
 Initial = Mapping[str, float] | Continuable
 """Start values by name; or a run to continue, from its end or from a point of it."""
 

@@ -23,7 +23,7 @@ from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.results import Outcome, StepBlock, TrajectoryPoint
 from daesolve.core.results.trajectory.samples import Recorded
 from daesolve.core.results.trajectory.trajectory import Trajectory
-from daesolve.core.run.integration.certifying import Auditor, Stage
+from daesolve.core.run.integration.audits import Stage, auditor_of, contradicted
 from daesolve.core.run.integration.checkpoints import Keeper
 from daesolve.core.run.integration.dense_output import DenseOutput
 from daesolve.core.run.integration.endings import (
@@ -37,7 +37,6 @@ from daesolve.core.run.integration.endings import (
 )
 from daesolve.core.run.integration.event_handling import at_start, through
 from daesolve.core.run.integration.forgetting import forget
-from daesolve.core.run.integration.kept_places import glanced_at
 from daesolve.core.run.integration.late_guards import solve_past_errors, up_to_guards
 from daesolve.core.run.integration.looks import among, looks, see_reset
 from daesolve.core.run.integration.opening import opening
@@ -295,7 +294,7 @@ class _Run:
         """Return the trajectory with its samples."""
         lost = self.state.monitor.over
         trajectory = self.state.assembly.trajectory(outcome, message, samples, lost_for_good=lost)
-        auditor = Auditor(self.prepared, self._stages, self._again)
+        auditor = auditor_of(self.prepared, self._stages, self._again)
         trajectory = replace(trajectory, _evaluate=self._point, auditor=auditor)
         if self.resumed is not None:
             return trajectory
@@ -357,10 +356,10 @@ class _Run:
         return verdict
 
     def _finite(self, here: Boundary) -> tuple[Boundary, Verdict | None]:
-        """End at the last sample at which reactions and outputs are numbers; glance at the rest."""
+        """End at the last sample whose reactions and outputs are numbers, or where contradicted."""
         found = self.state.assembly.not_finite()
         if found is None:
-            return here, glanced_at(self.state)
+            return here, contradicted(self.state)
         return ended_at_sample(self.state, *found)
 
     def _sample_end(self, here: Boundary) -> None:

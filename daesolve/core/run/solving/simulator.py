@@ -18,12 +18,12 @@ from daesolve.core.preparation.lately import prepare_once
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.preparation.request import Request
 from daesolve.core.preparation.restarting import restarted
+from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.results import Continuable, Outcome, TrajectoryPoint
 from daesolve.core.results.trajectory.trajectory import Trajectory, remembered
-from daesolve.core.run.integration.certifying import Auditor, Stage
+from daesolve.core.run.integration.audits import Stage, auditor_of, contradicted
 from daesolve.core.run.integration.effort import Effort
 from daesolve.core.run.integration.event_handling import at_start, with_values
-from daesolve.core.run.integration.kept_places import glanced_at
 from daesolve.core.run.integration.points import PassedError, last_before, point_after
 from daesolve.core.run.integration.record import Boundary
 from daesolve.core.run.integration.run_options import (
@@ -397,7 +397,7 @@ class Simulator:
         until = replace(self._prepared, until=here.time)
         outcome, message = self._verdict or (Outcome.COMPLETED, "")
         untrusted = run.monitor.untrusted_sentence()
-        self._objection = self._objection or glanced_at(run)
+        self._objection = self._objection or contradicted(run)
         if outcome.good and untrusted:
             outcome, message = Outcome.FAILED, f"the numbers are {untrusted}"
         elif outcome.good and self._objection is not None:
@@ -414,7 +414,7 @@ class Simulator:
         auditor = self._auditor(until)
         return remembered(replace(made, _evaluate=point, auditor=auditor))
 
-    def _auditor(self, prepared: Prepared) -> Auditor:
+    def _auditor(self, prepared: Prepared) -> Callable[[Trajectory], Audit] | None:
         """Return what audits the motion so far: it is stepped once more, with the same inputs."""
         first, origin, steps = self._prepared, self._origin, tuple(self._steps)
         begun = [] if origin is None else [np.array([origin.time])]
@@ -439,7 +439,7 @@ class Simulator:
                     look(other._run)
             return other._run
 
-        return Auditor(prepared, lambda: [stage], again)
+        return auditor_of(prepared, lambda: [stage], again)
 
 
 def _point(run: RunState, first: float, last: float, moment: float) -> TrajectoryPoint:

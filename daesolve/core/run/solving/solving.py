@@ -11,25 +11,29 @@ from daesolve.core.equations.consistency import check_named
 from daesolve.core.events.choices import Law, OnAmbiguous, OnGain, OnJam, VariantPolicy
 from daesolve.core.formulations import Formulation
 from daesolve.core.preparation.lately import prepare_once
-from daesolve.core.preparation.naming import solver_of
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.core.results.storage import located, refuse_full
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.results.trajectory.trajectory import Trajectory, remembered
-from daesolve.core.run.integration.run_options import Initial, RunOptions, check_options, requested
+from daesolve.core.run.integration.run_options import (
+    By,
+    Initial,
+    RunOptions,
+    check_options,
+    requested,
+)
 from daesolve.core.run.integration.sampling import At
 from daesolve.core.run.integration.simulation import Progress, simulate
 from daesolve.core.run.solving.early_ends import warned_of
 from daesolve.core.run.solving.progress import showing
+from daesolve.core.run.solving.repetition import check_verifier, repeating, verifier
 from daesolve.core.run.solving.stored_runs import Destination, begin
 from daesolve.core.solvers import Solver
 from daesolve.core.system.consistent_state import check_system
 from daesolve.core.system.driving import as_stored, described
 from daesolve.core.system.system import System
-from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
-from daesolve.verification.holding import verified
-from daesolve.verification.second_run import By, check_verifier
+from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError
 
 
 class SolveOptions(RunOptions, total=False):
@@ -189,27 +193,8 @@ def integrated(
     """Integrate a prepared run, and repeat it if requested; see `solve`."""
     run = _or_raised(simulate(prepared, at, progress), prepared.request.rank_loss)
     if by and run.outcome.good:
-        run = verified(prepared, run, by)
+        run = verifier()(prepared, run, by, None)
     return remembered(run)
-
-
-def repeating(given: bool | Solver | str) -> bool | By:
-    """Return how to repeat a run, from the option `verify`.
-
-    Raises
-    ------
-    OutOfRangeError
-        The option is invalid.
-    UnknownNameError
-        The name of the solver is unknown.
-    """
-    if isinstance(given, bool) or given == "same":
-        return given
-    if not isinstance(given, Solver | str):
-        raise OutOfRangeError(
-            f"verify is {given!r}, but must be True, False, 'same', a solver or its name"
-        )
-    return solver_of(given)
 
 
 def _or_raised(run: Trajectory, rank_loss: RankLoss) -> Trajectory:

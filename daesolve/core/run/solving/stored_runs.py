@@ -27,6 +27,7 @@ from daesolve.core.results.trajectory.samples import column_names
 from daesolve.core.results.trajectory.trajectory import Trajectory, summary_of
 from daesolve.core.run.integration.checkpoints import Keeper, event_columns, segments_per_part
 from daesolve.core.run.integration.record import describe
+from daesolve.core.run.integration.run_options import By
 from daesolve.core.run.integration.sampling import (
     DEFAULT_SAMPLES,
     MOST_SAMPLES,
@@ -39,11 +40,10 @@ from daesolve.core.run.integration.sampling import (
 from daesolve.core.run.integration.simulation import Progress, simulate_stored
 from daesolve.core.run.solving.descriptions import Made, described, processor, restored, versions
 from daesolve.core.run.solving.first_look import keep_opening
+from daesolve.core.run.solving.repetition import verifier
 from daesolve.core.solvers import Solver
 from daesolve.core.solvers.scaling import Scaling
 from daesolve.errors import NotResumableError, OutOfRangeError, StorageError, Tell, is_number
-from daesolve.verification.holding import verified
-from daesolve.verification.second_run import By
 
 VERIFIED_ROWS = 10_001
 """The most samples of a stored run at which its repetition is compared."""
@@ -137,12 +137,16 @@ def go_on(
         The equations have changed, or the run ended for good.
     OutOfRangeError
         It already goes beyond this time.
+    UnsupportedError
+        It is to be verified, and nothing verifies runs.
     ArchiveError
         The directory cannot be used or read.
     """
     with Writer.open(directory) as writer:
         if tell is not None and writer.taken_over is not None:
             tell(writer.taken_over)
+        if writer.manifest["verify"]:
+            verifier()
         prepared = _as_begun(prepared, writer, given)
         remarks = [*writer.manifest.get("remarks", ())]
         if remark is not None and remark not in remarks:
@@ -398,7 +402,7 @@ def _finished(
     asked = writer.manifest["verify"]
     if asked and run.outcome.good:
         by: By = asked if asked in (True, "same") else restored(asked, Solver, given)
-        run = verified(prepared, run, by, VERIFIED_ROWS)
+        run = verifier()(prepared, run, by, VERIFIED_ROWS)
         if run.verification is not None and run.verification.interrupted:
             message = (
                 f"interrupted during its repetition; `{resuming(stored.directory)}` resumes it"

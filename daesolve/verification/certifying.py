@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.findings import Audit, Finding, judged, unchecked
 from daesolve.core.results.trajectory.results import EventRecord
 from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.audits import Again, Stage
 from daesolve.core.run.integration.points import PassedError
 from daesolve.core.run.integration.run_state import RunState
 from daesolve.verification.audit import Certificate, audit, merged
@@ -31,33 +31,6 @@ BEYOND = 1e-6
 """The part of a run without steps at its end that is no loss."""
 LEAST_PIECES = 40
 """Pieces of a run that are looked at, at least: guards may turn often within a long step."""
-
-
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """A run, or what it was extended by: how far it was integrated without a break.
-
-    Parameters
-    ----------
-    checkpoint
-        From which it begins; None at the start of the run.
-    until
-        Its end, s.
-    ends
-        The ends of its accepted steps, block by block, as far as they are known; None if they are
-        not.
-    state
-        What it has gathered, and may have kept within its steps; None if that is gone.
-    """
-
-    checkpoint: Mapping[str, Any] | None
-    until: float
-    ends: Sequence[np.ndarray] | None = None
-    state: RunState | None = None
-
-
-Again = Callable[[Stage, Sequence[float] | np.ndarray, Callable[[RunState], None]], RunState]
-"""Integrates a stage once more with samples at some times, and shows its state after segments."""
 
 
 def steps_between(ends: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

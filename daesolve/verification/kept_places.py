@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from daesolve.core.diagnostics.kept_steps import MOST_STEPS
+from daesolve.core.diagnostics.kept_steps import MOST_STEPS, Row
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.preparation.preparing import Prepared
-from daesolve.core.results.trajectory.results import EventRecord, Outcome
-from daesolve.core.run.integration.certifying import held_in
-from daesolve.core.run.integration.refuting import take_down_refuted
+from daesolve.core.results.trajectory.results import EventRecord
 from daesolve.core.run.integration.run_state import RunState
 from daesolve.verification.audit import Instants, glance
+from daesolve.verification.certifying import held_in
 
 UNCONTROLLED = 1e-5
 """The accuracy of steps that is asked of a solver that controls no errors, whose drift is told, and
@@ -21,30 +20,23 @@ Places = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """n places in the order of the run: times, states, p, the smooth stretch, whether within it."""
 
 
-def glanced_at(run: RunState) -> tuple[Outcome, str] | None:
-    """Return that a run, since this was asked last, contradicts what was posed; None if not.
+def glance_at(run: RunState, steps: Row) -> str | None:
+    """Say how a part of a run contradicts what was posed; None if it does not.
 
     Parameters
     ----------
-    run
-        The run, between two segments.
+    run, steps
+        The run, between two segments, and the steps that were kept of the part.
     """
-    places = _places(run)
-    if places is None or len(np.unique(places[0])) < 2:
+    places = _places(run, steps)
+    if len(np.unique(places[0])) < 2:
         return None
     found = glance(_instants(run, places))
-    if found.holds:
-        return None
-    take_down_refuted(run)
-    # A run that drifted too far fails, and says what to change.
-    return None if run.monitor.untrusted() else (Outcome.CONTRADICTED, found.objection)
+    return None if found.holds else found.objection
 
 
-def _places(run: RunState) -> Places | None:
+def _places(run: RunState, steps: Row) -> Places:
     """Return the steps that were kept, with the states before and after some of the resets."""
-    steps = run.monitor.kept_steps.handed_over()
-    if steps is None:
-        return None
     times, states, values = steps
     resets = [event for event in run.record.events if event.after is not None]
     ends = run.sign * np.array([event.time for event in resets])
