@@ -81,7 +81,7 @@ def measured(name: str, run: Callable[[], ds.Trajectory], repeats: int) -> Measu
             return run()
 
     def unglanced() -> ds.Trajectory:
-        with patch.object(simulation, "glanced_at", return_value=None):
+        with patch.object(simulation, "contradicted", return_value=None):
             return run()
 
     steps = run().statistics.steps
