@@ -105,7 +105,7 @@ def test_going_on_after_nine_tenths_takes_the_last_tenth(tmp_path, whole):
     stored = Stored(tmp_path / "run")
     done = stored.checkpoint(stored.last)["steps"]
     same(tmp_path / "run", whole)
-    assert 1.0 - done / whole[1].statistics.steps <= 0.15
+    assert 1.0 - done / whole[1].statistics.steps <= 0.1 + 1.0 / PARTS
 
 
 COMMAND = ["run", "rolling-wheel", "--case", "hoop", "--every", "0.5", "--until", str(UNTIL)]
