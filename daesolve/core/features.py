@@ -1,9 +1,9 @@
 """What features add to the core, which names the points where something can be added.
 
 A feature registers a reference, `package.module:name`, that is imported when the core first asks
-for it. So the core imports no feature, and one that is not there adds nothing. Those of daesolve
-are registered in `daesolve/__init__.py`; another package offers its own under the entry point
-`daesolve.features`, as a mapping from points to references.
+for it, or the thing itself. So the core imports no feature, and one that is not there adds nothing.
+Those of daesolve are registered in `daesolve/__init__.py`; another package offers its own under the
+entry point `daesolve.features`, as a mapping from points to references.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any
 from daesolve.errors import PluginError
 
 GROUP = "daesolve.features"
-_registered: dict[str, list[str]] = {}
+_registered: dict[str, list[Any]] = {}
 
 
-def register(point: str, *references: str) -> None:
+def register(point: str, *additions: Any) -> None:
     """Add something at a point of the core, after what is there.
 
     Parameters
     ----------
     point
         Its name.
-    references
-        Of the form `package.module:name`.
+    additions
+        What is added, or references to it of the form `package.module:name`.
     """
-    _registered.setdefault(point, []).extend(references)
+    _registered.setdefault(point, []).extend(additions)
     added.cache_clear()
 
 
@@ -47,8 +47,11 @@ def added(point: str) -> tuple[Any, ...]:
 
 def _own(point: str) -> list[Any]:
     found: list[Any] = []
-    for reference in _registered.get(point, ()):
-        module, _, name = reference.partition(":")
+    for addition in _registered.get(point, ()):
+        if not isinstance(addition, str):
+            found.append(addition)
+            continue
+        module, _, name = addition.partition(":")
         try:
             found.append(getattr(import_module(module), name))
         except ModuleNotFoundError as error:
