@@ -47,6 +47,22 @@ register(
 register("watches of parts", "daesolve.verification.kept_places:glance_at")
 register("auditor", "daesolve.verification.certifying:Auditor")
 register("verification", "daesolve.verification.holding:verified")
+register(
+    "methods of systems",
+    "daesolve.export.exporting:function",
+    "daesolve.export.exporting:plant",
+    "daesolve.export.exporting:to_python",
+    "daesolve.export.exporting:to_c",
+    "daesolve.export.exporting:to_fmu",
+    "daesolve.export.latex_document:to_latex",
+)
+register(
+    "methods of runs",
+    "daesolve.reporting.notebook.runs:plot",
+    "daesolve.reporting.notebook.runs:plot_drift",
+    "daesolve.reporting.notebook.runs:animate",
+)
+register("HTML for notebooks", "daesolve.reporting.notebook:html_of")
 
 _load: Callable[[str], Any]
 __all__: list[str]

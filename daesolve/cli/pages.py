@@ -20,6 +20,7 @@ from daesolve.plugins import registry
 from daesolve.reporting import animation
 from daesolve.reporting.excerpt import SECONDS
 from daesolve.reporting.gallery import write_page
+from daesolve.reporting.notebook import runs
 from daesolve.reporting.notebook.pictures import KINDS
 
 FILE = "animation.html"
@@ -93,7 +94,7 @@ def plot(
         raise OutOfRangeError(
             f"--drift draws the residuals of all goals: leave out {' '.join(names)}, or --drift"
         )
-    plotted = run.plot_drift() if drift else run.plot(*(names or ()))
+    plotted = runs.plot_drift(run) if drift else runs.plot(run, *(names or ()))
     what = "drift" if drift else "-".join(dict.fromkeys(names or ["states"]))
     for file in plotted.save(_target(directory, out, format_, what)):
         typer.echo(f"figure: {file}")

@@ -1,39 +1,48 @@
 """What features add to the core, which names the points where something can be added.
 
 A feature registers a reference, `package.module:name`, that is imported when the core first asks
-for it, or the thing itself. So the core imports no feature, and one that is not there adds nothing.
-Those of daesolve are registered in `daesolve/__init__.py`; another package offers its own under the
-entry point `daesolve.features`, as a mapping from points to references.
+for it. So the core imports no feature, and one that is not there adds nothing. Those of daesolve
+are registered in `daesolve/__init__.py`; another package offers its own under the entry point
+`daesolve.features`, as a mapping from points to references.
+
+At a point for methods, each reference is a function. An `Extended` class has it as a method of the
+same name: `system.to_c(path)` is `to_c(system, path)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from typing import Any
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
+from types import MethodType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from daesolve.errors import PluginError
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP = "daesolve.features"
-_registered: dict[str, list[Any]] = {}
+_registered: dict[str, list[str]] = {}
 
 
-def register(point: str, *additions: Any) -> None:
+def register(point: str, *references: str) -> None:
     """Add something at a point of the core, after what is there.
 
     Parameters
     ----------
     point
         Its name.
-    additions
-        What is added, or references to it of the form `package.module:name`.
+    references
+        Of the form `package.module:name`.
     """
-    _registered.setdefault(point, []).extend(additions)
-    added.cache_clear()
+    _registered.setdefault(point, []).extend(references)
+    _references.cache_clear()
 
 
-@cache
 def added(point: str) -> tuple[Any, ...]:
     """Return what features add at a point: first those of other packages, then those of daesolve.
 
@@ -42,37 +51,128 @@ def added(point: str) -> tuple[Any, ...]:
     PluginError
         What another package adds cannot be imported.
     """
-    return (*_installed(point), *_own(point))
+    return tuple(reference.load() for reference in _references(point))
 
 
-def _own(point: str) -> list[Any]:
-    found: list[Any] = []
-    for addition in _registered.get(point, ()):
-        if not isinstance(addition, str):
-            found.append(addition)
-            continue
-        module, _, name = addition.partition(":")
+class _Reference(NamedTuple):
+    """What is imported when it is first needed; `entry` is None for what daesolve itself adds."""
+
+    module: str
+    name: str
+    entry: EntryPoint | None = None
+
+    def load(self) -> Any:
         try:
-            found.append(getattr(import_module(module), name))
-        except ModuleNotFoundError as error:
-            # Its whole room may be gone, but not what the room needs.
-            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            return getattr(import_module(self.module), self.name)
+        except Exception as error:
+            if self.entry is None:
                 raise
-    return found
+            raise _unusable(self.entry, error) from error
 
 
-def _installed(point: str) -> list[Any]:
+@cache
+def _references(point: str) -> tuple[_Reference, ...]:
+    own = (_Reference(*_parts(text)) for text in _registered.get(point, ()))
+    return *_installed(point), *(one for one in own if _is_there(one.module))
+
+
+def _installed(point: str) -> Iterator[_Reference]:
     from importlib.metadata import entry_points  # which takes longer to import than daesolve
 
-    found: list[Any] = []
     for entry in entry_points(group=GROUP):
         try:
-            points: Mapping[str, tuple[str, ...]] = entry.load()
-            for reference in points.get(point, ()):
-                module, _, name = reference.partition(":")
-                found.append(getattr(import_module(module), name))
+            points: Mapping[str, Iterable[str]] = entry.load()
+            yield from [_Reference(*_parts(text), entry) for text in points.get(point, ())]
         except Exception as error:
+            raise _unusable(entry, error) from error
+
+
+def _parts(reference: str) -> tuple[str, str]:
+    module, _, name = reference.partition(":")
+    return module, name
+
+
+def _unusable(entry: EntryPoint, error: Exception) -> PluginError:
+    return PluginError(f"the feature {entry.name!r} ({entry.value}) cannot be imported: {error}")
+
+
+def _is_there(module: str) -> bool:
+    """Return whether there is a module, without importing the packages around it."""
+    top, *inner = module.split(".")
+    spec = find_spec(top)
+    for part in inner:
+        if spec is None:
+            return False
+        spec = PathFinder.find_spec(part, spec.submodule_search_locations)
+    return spec is not None
+
+
+def _methods(point: str) -> dict[str, _Reference]:
+    """Return the methods that features add at a point, by name.
+
+    Raises
+    ------
+    PluginError
+        Two of them have one name.
+    """
+    found: dict[str, _Reference] = {}
+    for one in _references(point):
+        other = found.setdefault(one.name, one)
+        if other != one:
             raise PluginError(
-                f"the feature {entry.name!r} ({entry.value}) cannot be imported: {error}"
-            ) from error
+                f"two features add {one.name!r} to the {point}: {other.module} and {one.module}"
+            )
     return found
+
+
+class _ExtendedType(type):
+    """The type of extended classes, which show the added methods as `help` and documents ask."""
+
+    _point = ""
+
+    def __getattr__(cls, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            return super().__getattribute__(name)  # raises as usual
+        if name in (methods := _methods(cls._point)):
+            return methods[name].load()
+        raise _unknown(f"type object {cls.__name__!r}", name, cls)
+
+    def __dir__(cls) -> list[str]:
+        return sorted({*super().__dir__(), *_methods(cls._point)})
+
+
+class Extended(metaclass=_ExtendedType):
+    """A class with the methods that features add at a point.
+
+    Parameters
+    ----------
+    point
+        Named where a class is defined: `class Trajectory(Extended, point="methods of runs")`.
+    """
+
+    _point: ClassVar[str]
+
+    def __init_subclass__(cls, *, point: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if point:
+            cls._point = point
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        kind = type(self)
+        if name.startswith("_") or any(name in vars(base) for base in kind.__mro__):
+            # Not there yet, or a property that failed: this raises why.
+            return object.__getattribute__(self, name)
+        if name in (methods := _methods(kind._point)):
+            return MethodType(methods[name].load(), self)
+        raise _unknown(f"{kind.__name__!r} object", name, self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_methods(type(self)._point)})
+
+
+def _unknown(what: str, name: str, owner: object) -> AttributeError:
+    known = [other for other in dir(owner) if not other.startswith("_")]
+    close = get_close_matches(name, known)
+    hint = f": did you mean {' or '.join(map(repr, close))}?" if close else ""
+    # With `obj`, Python would print a second suggestion.
+    return AttributeError(f"{what} has no attribute {name!r}{hint}", name=name)

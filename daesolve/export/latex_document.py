@@ -1,19 +1,22 @@
-"""The equations of a system as a LaTeX document: as posed, and reduced."""
+"""The equations of a system as a LaTeX document: as posed, and reduced.
+
+`to_latex` is a method of systems; see `daesolve.core.features`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.formulations.laws import Law
 from daesolve.core.results.storage.files import located
 from daesolve.core.system.eliminated_equations import matrices
 from daesolve.core.system.reduced_equations import reduced_equations
+from daesolve.core.system.system import System
 from daesolve.errors import OutOfRangeError
 from daesolve.export.document import body_of, document_of
-from daesolve.export.equation_sections import System, constants_of, sections, symbols_of
+from daesolve.export.equation_sections import constants_of, sections, symbols_of
 from daesolve.export.feedback_sections import feedback_sections
 from daesolve.export.reduced_sections import (
     ReducedSections,
@@ -26,98 +29,94 @@ from daesolve.export.sections import DOCUMENT, EquationWriter, Section
 from daesolve.export.writing import write
 
 
-class Printable:
-    """The LaTeX output of a system."""
+def to_latex(
+    system: System,
+    path: str | Path | None = None,
+    *,
+    reduced: bool = False,
+    document: bool = True,
+    values: Mapping[str, float] | None = None,
+    title: str = "",
+    rate: float = 0.0,
+    laws: Mapping[str, Law] | None = None,
+) -> str:
+    """Return the equations as LaTeX for `pdflatex`.
 
-    def to_latex(
-        self,
-        path: str | Path | None = None,
-        *,
-        reduced: bool = False,
-        document: bool = True,
-        values: Mapping[str, float] | None = None,
-        title: str = "",
-        rate: float = 0.0,
-        laws: Mapping[str, Law] | None = None,
-    ) -> str:
-        """Return the equations as LaTeX for `pdflatex`.
+    Parameters
+    ----------
+    path
+        The file to write, such as "plant.tex"; without it no file is written.
+    reduced
+        Whether to print the reduced equations instead of the posed ones: the mass matrix, the
+        brackets and the equations of motion in pseudo-velocities, first integrals, and the
+        reactions as functions of the motion. Pseudo-velocities are used if all reactions act
+        along the gradients of their goals and some velocities determine the others: those of
+        `independent=`, or chosen ones. Otherwise the reactions are eliminated from the
+        equations in all velocities.
+    document
+        Whether to return a whole document. If False, only its sections are returned, for a
+        document that loads `amsmath`.
+    values
+        Parameters and discrete values by name; others have their defaults. They decide which
+        goals hold, and conditions such as which wheel stands on which roller. All other
+        parameters stay letters.
+    title
+        The title of the document.
+    rate
+        In 1/s. With a rate or laws, the document contains the laws that residuals obey and the
+        reactions that impose them as functions of the state, as in `Feedback`.
+    laws
+        Laws of single constraints instead of the rate, as in `Feedback(laws=...)`.
 
-        Parameters
-        ----------
-        path
-            The file to write, such as "plant.tex"; without it no file is written.
-        reduced
-            Whether to print the reduced equations instead of the posed ones: the mass matrix, the
-            brackets and the equations of motion in pseudo-velocities, first integrals, and the
-            reactions as functions of the motion. Pseudo-velocities are used if all reactions act
-            along the gradients of their goals and some velocities determine the others: those of
-            `independent=`, or chosen ones. Otherwise the reactions are eliminated from the
-            equations in all velocities.
-        document
-            Whether to return a whole document. If False, only its sections are returned, for a
-            document that loads `amsmath`.
-        values
-            Parameters and discrete values by name; others have their defaults. They decide which
-            goals hold, and conditions such as which wheel stands on which roller. All other
-            parameters stay letters.
-        title
-            The title of the document.
-        rate
-            In 1/s. With a rate or laws, the document contains the laws that residuals obey and the
-            reactions that impose them as functions of the state, as in `Feedback`.
-        laws
-            Laws of single constraints instead of the rate, as in `Feedback(laws=...)`.
+    Returns
+    -------
+    str
+        The content of the file.
 
-        Returns
-        -------
-        str
-            The content of the file.
+    Raises
+    ------
+    UnknownNameError
+        There is no such value, or no constraint for a law.
+    OutOfRangeError
+        A law is not stable, the rate is negative, or feedback is requested for reduced
+        equations, which have no residuals.
+    OutputExistsError, StorageError
+        The existing file was not written by an export, or the file cannot be written.
 
-        Raises
-        ------
-        UnknownNameError
-            There is no such value, or no constraint for a law.
-        OutOfRangeError
-            A law is not stable, the rate is negative, or feedback is requested for reduced
-            equations, which have no residuals.
-        OutputExistsError, StorageError
-            The existing file was not written by an export, or the file cannot be written.
+    Notes
+    -----
+    A part that occurs several times gets a name, listed where it first occurs. Equations with
+    thousands of operations are replaced by their number of operations.
 
-        Notes
-        -----
-        A part that occurs several times gets a name, listed where it first occurs. Equations with
-        thousands of operations are replaced by their number of operations.
-
-        Examples
-        --------
-        >>> import casadi as ca
-        >>> import daesolve as ds
-        >>> q = ds.coordinates(angle="rad")
-        >>> p = ds.parameters(mass=1.0, length=1.0, gravity=9.81)
-        >>> swing = ds.MechanicalSystem(
-        ...     q,
-        ...     p,
-        ...     kinetic=p.mass * p.length**2 * q.dot.angle**2 / 2,
-        ...     potential=p.mass * p.gravity * p.length * (1 - ca.cos(q.angle)),
-        ... )
-        >>> "M^* = " in swing.to_latex(reduced=True)
-        True
-        """
-        system: Any = self
-        if reduced and (rate or laws):
-            raise OutOfRangeError("reduced equations have no feedback: leave out rate and laws")
-        if reduced:
-            found = _reduced(system, system.dynamics, values or {})
-        else:
-            found = _posed(system, system.dynamics, values or {}, (rate, laws or {}))
-        if document:
-            name = "Reduced equations" if reduced else "Equations of motion"
-            text = document_of(f"{title}: {name.lower()}" if title else name, found)
-        else:
-            text = body_of(found)
-        if path is not None:
-            write({located(path): text})
-        return text
+    Examples
+    --------
+    >>> import casadi as ca
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(angle="rad")
+    >>> p = ds.parameters(mass=1.0, length=1.0, gravity=9.81)
+    >>> swing = ds.MechanicalSystem(
+    ...     q,
+    ...     p,
+    ...     kinetic=p.mass * p.length**2 * q.dot.angle**2 / 2,
+    ...     potential=p.mass * p.gravity * p.length * (1 - ca.cos(q.angle)),
+    ... )
+    >>> "M^* = " in swing.to_latex(reduced=True)
+    True
+    """
+    if reduced and (rate or laws):
+        raise OutOfRangeError("reduced equations have no feedback: leave out rate and laws")
+    if reduced:
+        found = _reduced(system, system.dynamics, values or {})
+    else:
+        found = _posed(system, system.dynamics, values or {}, (rate, laws or {}))
+    if document:
+        name = "Reduced equations" if reduced else "Equations of motion"
+        text = document_of(f"{title}: {name.lower()}" if title else name, found)
+    else:
+        text = body_of(found)
+    if path is not None:
+        write({located(path): text})
+    return text
 
 
 def _posed(

@@ -13,7 +13,9 @@ from daesolve.core.preparation.examination import initial_state
 from daesolve.core.preparation.request import checked
 from daesolve.core.run.integration.run_options import requested_by
 from daesolve.errors import OutOfRangeError, is_number
+from daesolve.export import exporting
 from daesolve.export.c_source import source
+from daesolve.export.latex_document import to_latex
 from daesolve.export.python_module import python_module
 
 
@@ -48,7 +50,7 @@ class ExportableCase:
             As in `MechanicalSystem.to_python`, or if the case has no consistent start.
         """
         system, further = self._exported(rate, laws)
-        return system.to_python(path, **further)
+        return exporting.to_python(system, path, **further)
 
     def to_c(
         self, path: str | Path, *, rate: float = 0.0, laws: Mapping[str, Law] | None = None
@@ -75,7 +77,7 @@ class ExportableCase:
             As in `MechanicalSystem.to_c`, or if the case has no consistent start.
         """
         system, further = self._exported(rate, laws)
-        return system.to_c(path, **further)
+        return exporting.to_c(system, path, **further)
 
     def written(
         self,
@@ -105,7 +107,9 @@ class ExportableCase:
             raise OutOfRangeError(f"the language is {language!r}, but must be 'python' or 'c'")
         case: Any = self
         system, further = self._exported(rate, laws)
-        return writers[language](system.plant(case.problem.name, **further), version("daesolve"))
+        return writers[language](
+            exporting.plant(system, case.problem.name, **further), version("daesolve")
+        )
 
     def to_latex(
         self,
@@ -132,7 +136,8 @@ class ExportableCase:
         system = case.system
         values = {n: v for n, v in case.values.items() if n in system.dynamics.ranges}
         values |= self._mode()
-        return system.to_latex(
+        return to_latex(
+            system,
             path,
             reduced=reduced,
             document=document,
@@ -161,7 +166,7 @@ class ExportableCase:
         # Without switches the state decides which branch applies.
         switches = system.dynamics.switches
         values |= {n: value for n, value in self._mode().items() if n not in switches}
-        further = {
+        further: dict[str, Any] = {
             "start": dict(zip(labels.states, state.tolist(), strict=True)),
             "values": values,
             "rate": rate,
@@ -169,6 +174,6 @@ class ExportableCase:
             "time": case.case.start_time,
         }
         if case.case.redundant == "drop":
-            surplus = system.plant("plant", **further).equations.surplus
+            surplus = exporting.plant(system, "plant", **further).equations.surplus
             system = system.without(surplus) if surplus else system
         return system, further

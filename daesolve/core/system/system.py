@@ -11,6 +11,7 @@ from typing import TypeVar
 import casadi as ca
 
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.features import Extended
 from daesolve.core.posing.events import Event, joined
 from daesolve.core.posing.goals import (
     Expression,
@@ -58,13 +59,15 @@ from daesolve.core.system.unilateral import (
     with_sticking,
 )
 from daesolve.errors import PosingError
-from daesolve.export.exporting import Exportable
 
 __all__ = ["ControlSystem", "Forces", "MechanicalSystem", "Output", "System"]
 
+METHODS = "methods of systems"
+"""The point at which features add methods."""
+
 
 @dataclass(frozen=True, eq=False)
-class MechanicalSystem(PosedMechanics, Exportable, Shown):
+class MechanicalSystem(PosedMechanics, Extended, Shown, point=METHODS):
     """A constrained mechanical system.
 
     If the mass matrix is given, the equations are `mass_matrix @ v' = force` (Newton-Euler).
@@ -334,7 +337,7 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class ControlSystem(PosedControl, Exportable, Shown):
+class ControlSystem(PosedControl, Extended, Shown, point=METHODS):
     """x' = f(t, x) + G(t, x) u with goals that the controls u fulfil.
 
     Parameters
@@ -408,9 +411,10 @@ class ControlSystem(PosedControl, Exportable, Shown):
 
 
 System = MechanicalSystem | ControlSystem
+_Posed = TypeVar("_Posed", bound=System)
 
 
-def unswitched(system: MechanicalSystem) -> MechanicalSystem:
+def unswitched(system: _Posed) -> _Posed:
     """Return a system with its piecewise expressions as posed.
 
     Use it to evaluate expressions at single states, or to build new systems from the equations: no
@@ -454,9 +458,6 @@ def _without(
     left = replace(reset, impose=[goal for goal in reset.impose if goal not in dropped])
     parts = [left if part is reset else part for part in event.then.parts]
     return replace(event, guard=guard, then=joined(parts))
-
-
-_Posed = TypeVar("_Posed", MechanicalSystem, ControlSystem)
 
 
 def _switched(system: _Posed) -> _Posed:

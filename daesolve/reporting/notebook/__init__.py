@@ -21,10 +21,10 @@ from daesolve.reporting.notebook.found import (
 )
 from daesolve.reporting.notebook.pictures import Animation, Plot
 from daesolve.reporting.notebook.posed import case_block, problem_block, system_block
-from daesolve.reporting.notebook.runs import animation_of, plot_of, plot_of_drift, run_block
+from daesolve.reporting.notebook.runs import animate, plot, plot_drift, run_block
 from daesolve.verification.comparison import Comparison
 
-__all__ = ["Animation", "Plot", "animation_of", "html_of", "plot_of", "plot_of_drift"]
+__all__ = ["Animation", "Plot", "animate", "html_of", "plot", "plot_drift"]
 
 _BLOCKS: dict[type, Callable[..., str]] = {
     Trajectory: run_block,
@@ -40,7 +40,8 @@ _BLOCKS: dict[type, Callable[..., str]] = {
 }
 
 
-def html_of(thing: object) -> str:
-    """Return the HTML of a result for a notebook."""
-    kind = next(kind for kind in type(thing).__mro__ if kind in _BLOCKS)
-    return _BLOCKS[kind](thing)
+def html_of(thing: object) -> str | None:
+    """Return the HTML of a result for a notebook; None if its kind has none."""
+    blocks = (_BLOCKS[kind] for kind in type(thing).__mro__ if kind in _BLOCKS)
+    block = next(blocks, None)
+    return None if block is None else block(thing)

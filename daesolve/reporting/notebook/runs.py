@@ -1,8 +1,11 @@
-"""A run in a notebook: its verdict at a glance, its series, its drift, its animation."""
+"""A run in a notebook: its verdict at a glance, its series, its drift, its animation.
+
+`plot`, `plot_drift` and `animate` are methods of runs; see `daesolve.core.features`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -65,8 +68,29 @@ def _notes(record: Mapping[str, Any]) -> Part | None:
     return Part("Start, events, notes", body, folded=True) if lines else None
 
 
-def plot_of(run: Any, names: Sequence[str]) -> Plot:
-    """Return the series of a run against time; see `Trajectory.plot`."""
+def plot(run: Trajectory, *names: str) -> Plot:
+    """Draw series against time; long motions get a second panel with the first oscillations.
+
+    Parameters
+    ----------
+    *names
+        Of states, reactions and outputs; by default all states.
+
+    Returns
+    -------
+    Plot
+        A notebook shows it; `plot.save("x.png")` writes it, and `plot.figures` are Matplotlib
+        figures.
+
+    Raises
+    ------
+    UnknownNameError
+        A name is unknown.
+
+    Examples
+    --------
+    `run.plot("x", "rod")`
+    """
     record = _record_of(run)
     kinds = {name: _kind_of(record, name) for name in names}
     chosen = {kind: [n for n, its in kinds.items() if its == kind] for kind in KINDS}
@@ -87,14 +111,37 @@ def _kind_of(record: Mapping[str, Any], name: str) -> str:
     raise unknown_name("state, reaction or output", name, known)
 
 
-def plot_of_drift(run: Any) -> Plot:
-    """Return the residuals of a run over time; see `Trajectory.plot_drift`."""
+def plot_drift(run: Trajectory) -> Plot:
+    """Draw the residuals over time, with the growth of rounding errors for comparison.
+
+    Returns
+    -------
+    Plot
+        As in `plot`.
+    """
     return Plot((drift([_record_of(run)]),))
 
 
-def animation_of(run: Any, options: Mapping[str, Any]) -> Animation:
-    """Return the animation of a run; see `Trajectory.animate`."""
-    return Animation(run, dict(options), filmed(run, **options))
+def animate(run: Trajectory, **options: Any) -> Animation:
+    """Return the animation of the run, which a notebook plays.
+
+    Parameters
+    ----------
+    **options
+        `seconds` of playing time, `rate` in pictures per second, `begin` and `end` of the part
+        to show, and `drawing`: see `daesolve.reporting.animate`.
+
+    Returns
+    -------
+    Animation
+        `animation.save("run.gif")` writes it, also as .html or .mp4.
+
+    Raises
+    ------
+    ReportError
+        Nothing can be drawn, or there are fewer than two samples.
+    """
+    return Animation(run, options, filmed(run, **options))
 
 
 def _record_of(run: Trajectory) -> dict[str, Any]:

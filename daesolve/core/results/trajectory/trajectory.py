@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daesolve.core.features import added
-from daesolve.core.results.showing import ShownRun
+from daesolve.core.features import Extended, added
+from daesolve.core.results.showing import Shown
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.in_words import (
     audit_line,
@@ -69,7 +69,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory(ShownRun):
+class Trajectory(Extended, Shown, point="methods of runs"):
     """A run's result.
 
     Parameters
