@@ -23,7 +23,8 @@ ignore_imports = ["daesolve.core.results.showing -> daesolve.pages"]
 TREE = {
     "pyproject.toml": LAYERS,
     "problems/pyproject.toml": POINTS,
-    "daesolve/__init__.py": "import lazy_loader\n__version__ = '1'",
+    "daesolve/__init__.py": "import lazy_loader\nregister('laws', 'daesolve.laws:Law')\n"
+    "register('methods of runs', 'daesolve.drawn:draw')\n__version__ = '1'",
     "daesolve/__init__.pyi": "from .a import solve as solve\nfrom .b import Run as Run\n"
     "from .plugins.registry import problem as problem\n__version__: str",
     "daesolve/__main__.py": "from daesolve.cli.app import main",
@@ -33,8 +34,12 @@ TREE = {
     "daesolve/cli/app.py": "import importlib\ndef main(name):\n"
     "    importlib.import_module(f'daesolve.cli.{name}')",
     "daesolve/cli/run.py": "",
+    "daesolve/drawn.py": "def draw(run): ...",
+    "daesolve/events.py": "def all_laws():\n    return added('laws')",
     "daesolve/late.py": "inner = 1",
+    "daesolve/laws.py": "class Law: ...",
     "daesolve/pages.py": "",
+    "daesolve/runs.py": "import daesolve.events\ndef go():\n    daesolve.events.all_laws()",
     "daesolve/plugins/__init__.py": "",
     "daesolve/plugins/registry.py": "def problem(name): ...",
     "daesolve/core/results/showing.py": "class Shown:\n"
@@ -85,6 +90,10 @@ TREE = {
         ("import daesolve as d\nd.problem(name)", "problems/daesolve_problems/cart.py", True),
         ("from daesolve import Run\nRun().x", "daesolve/pages.py", False),
         ("from daesolve import Run\nRun().plot()", "daesolve/pages.py", True),
+        ("import daesolve.runs", "daesolve/laws.py", True),
+        ("from daesolve.plugins import registry", "daesolve/laws.py", False),
+        ("import daesolve as ds\nds.solve()", "daesolve/drawn.py", False),
+        ("import daesolve as ds\nds.solve().draw()", "daesolve/drawn.py", True),
         ("def test_x(drift): ...", "daesolve/core/solvers/two.py", True),
         ("def test_x(): ...", "daesolve/core/solvers/two.py", False),
         ("def test_x(): ...", "daesolve_pytest.py", True),

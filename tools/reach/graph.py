@@ -74,7 +74,8 @@ def graph_of(texts: Mapping[str, str], named: Mapping[str, Named]) -> Graph:
     Parameters
     ----------
     texts
-        The text of each file, of which only that of `pyproject.toml` files is used.
+        The text of each file, of which only those of `pyproject.toml` files and of the registry of
+        features are used.
     named
         What each Python file names; nothing for one that was deleted.
     """
@@ -86,10 +87,12 @@ def graph_of(texts: Mapping[str, str], named: Mapping[str, Named]) -> Graph:
             by_name.setdefault(PurePosixPath(path).name, []).append(path)
     followers: dict[str, set[str]] = {}
     holders: dict[str, set[str]] = {}
-    upward = rules.upward_imports(texts)
+    known = modules.files.keys() | modules.packages
+    added = rules.added_by_features(texts)
+    upward = [*rules.upward_imports(texts), *_through_points(named, added)]
     for path, its in named.items():
-        names = _with_upward(path, its, upward, modules)
-        reached = modules.find(names | rules.names_beside_imports(path, its, points))
+        names = _with_upward(path, its, upward, modules) | rules.added_methods(path, its, added)
+        reached = modules.find(names | rules.names_beside_imports(path, its, points, known))
         followed = reached.followed | rules.folders_in_strings(path, its, FOLDERS)
         followed |= rules.files_in_strings(path, its, by_name)
         followed = {other for other in followed if rules.can_use(path, other)}
@@ -109,6 +112,23 @@ def graph_of(texts: Mapping[str, str], named: Mapping[str, Named]) -> Graph:
     for folder in (rules.LIBRARY, rules.PROBLEMS):
         followers.setdefault(folder, set()).add(rules.DOCS)
     return Graph(files, followers, holders)
+
+
+def _through_points(
+    named: Mapping[str, Named], added: Mapping[str, Iterable[str]]
+) -> list[tuple[str, str]]:
+    """Return each module that asks what is added at a point, with each thing that is.
+
+    They count as imports against the order of layers. Methods do not: who uses one names it.
+    """
+    return [
+        (names_of_module(path)[-1], name)
+        for path, its in named.items()
+        if path.startswith(rules.LIBRARY) and path != rules.REGISTRY
+        for point in its.strings & added.keys()
+        if not point.startswith(rules.METHODS)
+        for name in added[point]
+    ]
 
 
 def _with_upward(

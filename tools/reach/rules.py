@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
 from tools.reach.code import Named
+from tools.structure.sources import last_name
 
 LIBRARY, PROBLEMS, DOCS = "daesolve/", "problems/", "docs/"
 
@@ -38,6 +40,11 @@ OPENING = (
     "daesolve.plugins.registry.problem",
     "daesolve.plugins.registry.installed",
 )
+
+REGISTRY = "daesolve/__init__.py"
+"""Where the features of the library are registered."""
+METHODS = "methods of "
+"""How the names of points begin at which each function becomes a method of its name."""
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.\w+)+(:\w+)?")
 _FILE = re.compile(r"[\w.*/-]*\.\w+")
@@ -72,13 +79,52 @@ def upward_imports(texts: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(module.strip(), above.strip()) for module, _, above in pairs]
 
 
+def added_by_features(texts: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the full names of what features add to the core, by point."""
+    found: dict[str, list[str]] = {}
+    for node in ast.walk(ast.parse(texts.get(REGISTRY, ""))):
+        if isinstance(node, ast.Call) and last_name(node.func) == "register":
+            point, *names = (str(a.value) for a in node.args if isinstance(a, ast.Constant))
+            found.setdefault(point, []).extend(name.replace(":", ".") for name in names)
+    return found
+
+
+def added_methods(path: str, named: Named, added: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return the full names of the methods of features that a file uses.
+
+    The library uses none, but calls their functions.
+    """
+    if path.startswith(LIBRARY):
+        return set()
+    used = named.attributes | named.strings
+    return {
+        name
+        for point, names in added.items()
+        for name in names
+        if point.startswith(METHODS) and name.rpartition(".")[2] in used
+    }
+
+
 def names_beside_imports(
-    path: str, named: Named, points: Mapping[str, Mapping[str, str]]
+    path: str, named: Named, points: Mapping[str, Mapping[str, str]], modules: Collection[str]
 ) -> set[str]:
-    """Return full names that a file reaches by its strings and its fixtures."""
+    """Return full names that a file reaches by its strings and its fixtures.
+
+    Parameters
+    ----------
+    path, named
+        The file, and what it names.
+    points
+        As `entry_points` returns them.
+    modules
+        The names of all modules and packages.
+    """
+    if path == REGISTRY:  # whose names count where they are asked for
+        return set()
     names = {text.replace(":", ".") for text in named.strings if _DOTTED.fullmatch(text)}
     if path.startswith(LIBRARY):
-        return names
+        # Others are groups of entry points and the like.
+        return {name for name in names if ".".join(name.split(".")[:2]) in modules}
     names |= {
         COMMAND for text in named.strings if text == "daesolve" or text.startswith("daesolve ")
     }
