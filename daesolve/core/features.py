@@ -1,9 +1,9 @@
 """What features add to the core, which names the points where something can be added.
 
 A feature registers a reference, `package.module:name`, that is imported when the core first asks
-for it. So the core imports no feature, and one that is not there adds nothing. Those of daesolve
-are registered in `daesolve/__init__.py`; another package offers its own under the entry point
-`daesolve.features`, as a mapping from points to references.
+for it, or the thing itself. So the core imports no feature, and one that is not there adds nothing.
+Those of daesolve are registered in `daesolve/__init__.py`; another package offers its own under the
+entry point `daesolve.features`, as a mapping from points to references.
 
 At a point for methods, each reference is a function. An `Extended` class has it as a method of the
 same name: `system.to_c(path)` is `to_c(system, path)`.
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "daesolve.features"
-_registered: dict[str, list[str]] = {}
+_registered: dict[str, list[Any]] = {}
 
 
-def register(point: str, *references: str) -> None:
+def register(point: str, *additions: Any) -> None:
     """Add something at a point of the core, after what is there.
 
     Parameters
     ----------
     point
         Its name.
-    references
-        Of the form `package.module:name`.
+    additions
+        References of the form `package.module:name`, or classes and functions themselves.
     """
-    _registered.setdefault(point, []).extend(references)
+    _registered.setdefault(point, []).extend(additions)
     _references.cache_clear()
 
 
@@ -55,13 +55,16 @@ def added(point: str) -> tuple[Any, ...]:
 
 
 class _Reference(NamedTuple):
-    """What is imported when it is first needed; `entry` is None for what daesolve itself adds."""
+    """What is imported when it is first needed, if it is not `here`; `entry` says who offers it."""
 
     module: str
     name: str
     entry: EntryPoint | None = None
+    here: Any = None
 
     def load(self) -> Any:
+        if self.here is not None:
+            return self.here
         try:
             return getattr(import_module(self.module), self.name)
         except Exception as error:
@@ -72,8 +75,15 @@ class _Reference(NamedTuple):
 
 @cache
 def _references(point: str) -> tuple[_Reference, ...]:
-    own = (_Reference(*_parts(text)) for text in _registered.get(point, ()))
-    return *_installed(point), *(one for one in own if _is_there(one.module))
+    own = map(_reference, _registered.get(point, ()))
+    there = (one for one in own if one.here is not None or _is_there(one.module))
+    return *_installed(point), *there
+
+
+def _reference(addition: Any) -> _Reference:
+    if isinstance(addition, str):
+        return _Reference(*_parts(addition))
+    return _Reference(addition.__module__, addition.__name__, here=addition)
 
 
 def _installed(point: str) -> Iterator[_Reference]:
