@@ -15,7 +15,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy import optimize
+import scipy
 
 from daesolve.core.posing.guides import SHARP, SMOOTHING
 from daesolve.core.posing.symbols import time
@@ -165,6 +165,6 @@ def _beyond(along: Expressions, owed: np.ndarray, steps: np.ndarray, node: int) 
         size = np.max(np.abs(cone), axis=0)
         size = np.where(size, size, 1.0)
         for k, wanted in enumerate((owed / size).T):
-            missing = optimize.nnls((cone / size)[..., k].T, wanted)[1]
+            missing = scipy.optimize.nnls((cone / size)[..., k].T, wanted)[1]
             least[k] = min(least[k], missing / (np.max(np.abs(wanted)) + 1e-300))
     return least
