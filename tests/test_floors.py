@@ -32,6 +32,7 @@ NEEDS = {
     | {"analysis", "ensembles", "export", "multibody", "plugins", "reporting", "verification"},
 }
 """What each room builds on; the others it does not know."""
+pytestmark = pytest.mark.slow
 FEATURES = ("contact", "nonholonomic", "export", "verification", "multibody", "analysis")
 SMOKE = """
 import importlib, pkgutil, sys
@@ -47,8 +48,8 @@ rod = ds.Holonomic("rod", q.x**2 + q.y**2 - 1.0)
 kinetic, potential = (q.dot.x**2 + q.dot.y**2) / 2, 9.81 * q.y
 low = ds.Event("low", q.x, ds.EITHER)
 pendulum = ds.MechanicalSystem(q, kinetic=kinetic, potential=potential, goals=[rod], events=[low])
-run = ds.solve(pendulum, 2.0, {"x": -1.0})
-assert run.outcome.good and run.drift["energy"].max_relative < 1e-13, run
+run = ds.solve(pendulum, 2.0, {"x": -1.0}, solver=sys.argv[1])
+assert run.outcome.good and run.drift["energy"].max_relative < 1e-8, run
 assert len(run.events) == 2, run.events
 """
 
@@ -86,18 +87,19 @@ def library_without(rooms: set[str], folder: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(folder)}
 
 
+def run(environment: dict[str, str], solver: str) -> None:
+    command = [sys.executable, "-c", SMOKE, solver]
+    subprocess.run(command, check=True, env=environment, cwd=environment["PYTHONPATH"])
+
+
 def test_each_room_imports_the_rooms_on_which_it_is_said_to_build_and_no_other():
     assert {room: uses(room) for room in NEEDS} == NEEDS
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("room", FEATURES)
 def test_a_feature_can_be_deleted_and_what_does_not_build_on_it_works(room, tmp_path):
-    environment = library_without(building_on(room), tmp_path)
-    subprocess.run([sys.executable, "-c", SMOKE], check=True, env=environment, cwd=tmp_path)
+    run(library_without(building_on(room), tmp_path), "dop853")
 
 
-@pytest.mark.slow
 def test_the_core_works_alone(tmp_path):
-    environment = library_without(NEEDS.keys() - BASE, tmp_path)
-    subprocess.run([sys.executable, "-c", SMOKE], check=True, env=environment, cwd=tmp_path)
+    run(library_without(NEEDS.keys() - BASE, tmp_path), "taylor")
