@@ -212,7 +212,7 @@ class HorizontalComplementarity:
         return bool(1 / (np.linalg.norm(matrix, 1) * np.linalg.norm(inverse, 1)) < SINGULAR)
 
     @cached_property
-    def scaling(self) -> Scaling:
+    def scaling(self) -> ScaledComplementarity:
         """The problem with rows and columns of similar size; the factors are powers of two."""
         matrix = np.abs(np.hstack([self.first, self.second]))
         rows, columns = np.zeros(self.count, dtype=int), np.zeros(2 * self.count, dtype=int)
@@ -227,7 +227,7 @@ class HorizontalComplementarity:
         def scaled(matrix: NDArray[np.float64], powers: NDArray[np.int_]) -> NDArray[np.float64]:
             return np.ldexp(matrix, rows[:, None] + powers)
 
-        return Scaling(
+        return ScaledComplementarity(
             problem=HorizontalComplementarity(
                 scaled(self.first, first),
                 scaled(self.second, second),
@@ -248,7 +248,7 @@ class HorizontalComplementarity:
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
+class ScaledComplementarity:
     """A problem with rows and columns of similar size.
 
     Attributes

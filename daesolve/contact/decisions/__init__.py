@@ -1,9 +1,9 @@
 """Contacts as numbers: which open, stick and slide, what impacts do, where they accumulate."""
 
 from daesolve.contact.decisions.accumulation import Accumulation, accumulation, early_by
-from daesolve.contact.decisions.answers import Answer, Decision, State
+from daesolve.contact.decisions.answers import ContactSolution, ContactState, Decision
 from daesolve.contact.decisions.decisions import decide
-from daesolve.contact.decisions.impacts import Impact, newton, poisson
+from daesolve.contact.decisions.impacts import ContactImpact, newton, poisson
 from daesolve.contact.decisions.laws import collide
 from daesolve.contact.decisions.margins import Margins, margins
 from daesolve.contact.decisions.painleve import (
@@ -21,15 +21,15 @@ from daesolve.core.events.choices import ContactPolicy, ImpactLaw
 
 __all__ = [
     "Accumulation",
-    "Answer",
+    "ContactImpact",
     "ContactPolicy",
+    "ContactSolution",
+    "ContactState",
     "Contacts",
     "Decision",
-    "Impact",
     "ImpactLaw",
     "Margins",
     "Paradox",
-    "State",
     "accumulation",
     "collide",
     "decide",

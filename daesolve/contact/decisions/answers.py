@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SHOWN = 4
 
 
-class State(Enum):
+class ContactState(Enum):
     """The state of a contact."""
 
     OPEN = "open"
@@ -34,21 +34,21 @@ class State(Enum):
     @property
     def slides(self) -> bool:
         """Whether it slides."""
-        return self not in (State.OPEN, State.STICKS)
+        return self not in (ContactState.OPEN, ContactState.STICKS)
 
 
-States = tuple[State, ...]
+States = tuple[ContactState, ...]
 
 
-def sliding_state(direction: NDArray[np.float64]) -> State:
+def sliding_state(direction: NDArray[np.float64]) -> ContactState:
     """Return the state of a contact that slides in a direction, (1,) in the plane."""
     if direction.size > 1:
-        return State.SLIDES
-    return State.FORWARD if direction[0] > 0.0 else State.BACKWARD
+        return ContactState.SLIDES
+    return ContactState.FORWARD if direction[0] > 0.0 else ContactState.BACKWARD
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class ContactSolution:
     """Reactions consistent with the states of all contacts.
 
     Attributes
@@ -135,7 +135,7 @@ class Decision:
         Sentences on anything unusual.
     """
 
-    answers: tuple[Answer, ...]
+    answers: tuple[ContactSolution, ...]
     complete: bool
     method: str
     notes: tuple[str, ...] = ()
@@ -153,7 +153,7 @@ class Decision:
             return "undetermined"
         return "one" if len(self.answers) == 1 else "several"
 
-    def only(self) -> Answer:
+    def only(self) -> ContactSolution:
         """Return the only answer.
 
         Raises
@@ -211,7 +211,7 @@ class Decision:
         return "\n".join([*lines, *map(str, self.answers), *self.notes])
 
 
-def listed(answers: Sequence[Answer]) -> str:
+def listed(answers: Sequence[ContactSolution]) -> str:
     """Return the first answers in words."""
     more = f"; and {len(answers) - _SHOWN} more" if len(answers) > _SHOWN else ""
     return "; ".join(str(answer) for answer in answers[:_SHOWN]) + more
@@ -253,7 +253,7 @@ def residual_of(
         limit = contacts.friction[contact] * reactions[contact]
         if known.any():
             worst = max(worst, float(np.linalg.norm(friction + limit * known)) / size)
-        elif state is State.STICKS:
+        elif state is ContactState.STICKS:
             static = contacts.static[contact] * reactions[contact]
             missed = max(0.0, rubs - static) / size
             worst = max(worst, missed, float(np.linalg.norm(slip)) / slip_size)
@@ -281,17 +281,17 @@ def answer_of(
     motion_determined: bool = True,
     springs: bool = False,
     family: tuple[NDArray[np.float64], ...] = (),
-) -> Answer:
+) -> ContactSolution:
     """Return the answer of scaled reactions (k,), in true units; see `residual_of`."""
     contacts = problem.contacts
     count, shape = contacts.count, (contacts.count, contacts.directions)
     # Open contacts have no reaction: rounding must not look like a load.
-    opened = [place for place, state in enumerate(states) if state is State.OPEN]
+    opened = [place for place, state in enumerate(states) if state is ContactState.OPEN]
     reactions = reactions.copy()
     reactions[contacts.rows(opened)] = 0.0
     rates = contacts.matrix @ reactions + problem.free
     true_reactions, true_rates = reactions * problem.reactions, rates * problem.rates
-    return Answer(
+    return ContactSolution(
         states=states,
         normal=true_reactions[:count],
         tangential=true_reactions[count:].reshape(shape),
@@ -309,10 +309,10 @@ def answer_of(
 
 def not_preceded(
     problem: ScaledProblem,
-    answers: Sequence[Answer],
+    answers: Sequence[ContactSolution],
     sliding: NDArray[np.float64],
     tolerance: float,
-) -> tuple[Answer, ...]:
+) -> tuple[ContactSolution, ...]:
     """Remove answers that begin to slide although larger static friction still holds them.
 
     Between mu N and mu_s N a contact at rest could stick or slide: it sticks. So an answer is
@@ -333,17 +333,19 @@ def not_preceded(
     contacts = problem.contacts
     greater = (contacts.static > contacts.friction) & ~sliding.any(axis=1)
 
-    def held(one: Answer, other: Answer) -> list[int]:
+    def held(one: ContactSolution, other: ContactSolution) -> list[int]:
         """Return contacts that stick in one answer and slide in the other; none if more differs."""
         pairs = enumerate(zip(one.states, other.states, strict=True))
         differing = [place for place, (state, rival) in pairs if state is not rival]
         holds = all(
-            greater[place] and one.states[place] is State.STICKS and other.states[place].slides
+            greater[place]
+            and one.states[place] is ContactState.STICKS
+            and other.states[place].slides
             for place in differing
         )
         return differing if holds else []
 
-    def at_limit(one: Answer, contact: int) -> bool:
+    def at_limit(one: ContactSolution, contact: int) -> bool:
         limit = contacts.static[contact] * one.normal[contact]
         return bool(np.linalg.norm(one.tangential[contact]) >= (1.0 - tolerance) * limit)
 

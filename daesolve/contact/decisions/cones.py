@@ -44,7 +44,7 @@ _MOST_USED = 1e3
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class ReactionFamily:
     """Reactions that satisfy the equations of a mode: base + free y for all y.
 
     Attributes
@@ -67,7 +67,7 @@ class Family:
 
 def family_of(
     problem: ScaledProblem, matrix: NDArray[np.float64], right: NDArray[np.float64]
-) -> Family | None:
+) -> ReactionFamily | None:
     """Return the reactions that satisfy the equations of a mode; None if there are none."""
     left, sizes, vectors = np.linalg.svd(matrix)
     rank = int(np.count_nonzero(sizes > DEPENDENT * sizes[0]))
@@ -80,11 +80,11 @@ def family_of(
 
 def known_family(
     problem: ScaledProblem, base: NDArray[np.float64], free: NDArray[np.float64]
-) -> Family:
+) -> ReactionFamily:
     """Return the family of reactions base + free y."""
     moved = np.abs(problem.contacts.matrix @ free)
     pressing = np.abs(free[: problem.contacts.count])
-    return Family(
+    return ReactionFamily(
         base,
         free,
         bool(np.max(moved, initial=0.0) > MOVES),
@@ -93,7 +93,7 @@ def known_family(
 
 
 def least_used(
-    problem: ScaledProblem, mode: Modes, family: Family, start: NDArray[np.float64]
+    problem: ScaledProblem, mode: Modes, family: ReactionFamily, start: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the shares y with which sticking contacts use their cones as little as possible.
 
@@ -184,7 +184,7 @@ def _rubbing(
 
 def _tangent_rows(
     problem: ScaledProblem,
-    family: Family,
+    family: ReactionFamily,
     tangents: list[tuple[int, NDArray[np.float64]]],
     used: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from daesolve.contact.decisions.answers import Answer, State, answer_of, not_preceded
+from daesolve.contact.decisions.answers import (
+    ContactSolution,
+    ContactState,
+    answer_of,
+    not_preceded,
+)
 from daesolve.contact.decisions.cones import DEPENDENT, family_of
 from daesolve.contact.decisions.modes import Modes, all_modes, choices_of, equations, slacks
 from daesolve.contact.decisions.redundancy import possible
@@ -30,7 +35,7 @@ _WELL_POSED = 1e-8
 _NUMBERS_IN_A_BATCH = 2**21
 
 
-class Found(NamedTuple):
+class ModeReactions(NamedTuple):
     """Reactions of one mode, in units of its problem.
 
     Attributes
@@ -60,7 +65,7 @@ class Found(NamedTuple):
 
 def all_answers(
     problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
-) -> tuple[Answer, ...]:
+) -> tuple[ContactSolution, ...]:
     """Return every motion consistent with some mode, each once.
 
     Parameters
@@ -76,10 +81,12 @@ def all_answers(
     return answers_of(problem, found, sliding, tolerance)
 
 
-def found_in(problem: ScaledProblem, modes: Modes, tolerance: float = TOLERANCE) -> list[Found]:
+def found_in(
+    problem: ScaledProblem, modes: Modes, tolerance: float = TOLERANCE
+) -> list[ModeReactions]:
     """Return the reactions of those modes that are possible."""
     size = max(1, _NUMBERS_IN_A_BATCH // len(problem.free) ** 2)
-    found: list[Found] = []
+    found: list[ModeReactions] = []
     for start in range(0, len(modes), size):
         batch = modes.some(np.arange(start, min(start + size, len(modes))))
         found += _solved(problem, batch, tolerance)
@@ -88,12 +95,12 @@ def found_in(problem: ScaledProblem, modes: Modes, tolerance: float = TOLERANCE)
 
 def answers_of(
     problem: ScaledProblem,
-    found: list[Found],
+    found: list[ModeReactions],
     sliding: NDArray[np.float64],
     tolerance: float = TOLERANCE,
-) -> tuple[Answer, ...]:
+) -> tuple[ContactSolution, ...]:
     """Return the results of modes as answers, each motion once."""
-    groups: list[list[Found]] = []
+    groups: list[list[ModeReactions]] = []
     for one in found:
         for group in groups:
             if _same_motion(problem, one, group[0]):
@@ -107,7 +114,7 @@ def answers_of(
     return not_preceded(problem, answers, sliding, tolerance)
 
 
-def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Found]:
+def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[ModeReactions]:
     """Return the possible results in a batch of modes."""
     matrices, right = equations(problem, modes)
     _, logarithms = np.linalg.slogdet(matrices)
@@ -142,7 +149,7 @@ def _solved_regular(
     matrices: NDArray[np.float64],
     right: NDArray[np.float64],
     tolerance: float,
-) -> list[Found]:
+) -> list[ModeReactions]:
     if not len(modes):
         return []
     reactions = np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0], dtype=np.float64)
@@ -155,7 +162,7 @@ def _solved_regular(
     reactions = reactions + np.linalg.solve(matrices[near], missed[..., None])[..., 0]
     least = np.min(slacks(problem, modes, reactions), axis=1)
     return [
-        Found(
+        ModeReactions(
             modes.some(np.array([place])),
             reactions[place],
             problem.contacts.matrix @ reactions[place] + problem.free,
@@ -181,9 +188,9 @@ def _solved_singular(
     problem: ScaledProblem,
     mode: Modes,
     posed: tuple[NDArray[np.float64], NDArray[np.float64]],
-    found: list[Found],
+    found: list[ModeReactions],
     tolerance: float,
-) -> Found | None:
+) -> ModeReactions | None:
     """Return the result in a mode with singular equations; None if there is none."""
     family = family_of(problem, *posed)
     if family is not None and problem.springs:
@@ -198,7 +205,7 @@ def _solved_singular(
         size = 1.0 + float(np.max(np.abs(family.base)))
         if np.min(of_rates) < -tolerance * size:
             return None
-        like = Found(mode, family.base, rates, 0.0)
+        like = ModeReactions(mode, family.base, rates, 0.0)
         if any(one.inside > tolerance and _same_motion(problem, like, one) for one in found):
             return None
     known = possible(problem, mode, family, tolerance)
@@ -207,7 +214,7 @@ def _solved_singular(
     if problem.springs and not _lifts(problem, mode.closed[0], known.reactions, tolerance):
         return None
     least = float(np.min(slacks(problem, mode, known.reactions[None])))
-    return Found(
+    return ModeReactions(
         mode,
         known.reactions,
         problem.contacts.matrix @ known.reactions + problem.free if family.moves else rates,
@@ -220,17 +227,19 @@ def _solved_singular(
     )
 
 
-def _same_motion(problem: ScaledProblem, one: Found, other: Found) -> bool:
+def _same_motion(problem: ScaledProblem, one: ModeReactions, other: ModeReactions) -> bool:
     terms = np.abs(problem.contacts.matrix) @ np.maximum(
         np.abs(one.reactions), np.abs(other.reactions)
     ) + np.abs(problem.free)
     return bool(np.all(np.abs(one.rates - other.rates) <= SAME * (1.0 + np.max(terms))))
 
 
-def _without_members(problem: ScaledProblem, groups: list[list[Found]]) -> list[list[Found]]:
+def _without_members(
+    problem: ScaledProblem, groups: list[list[ModeReactions]]
+) -> list[list[ModeReactions]]:
     """Remove motions that belong to a family of another mode, as its ends do."""
 
-    def belongs(one: Found, family: Found) -> bool:
+    def belongs(one: ModeReactions, family: ModeReactions) -> bool:
         matrices, right = equations(problem, family.mode)
         size = 1.0 + float(np.max(np.abs(one.reactions)))
         missed = np.abs(matrices[0] @ one.reactions - right[0])
@@ -246,8 +255,11 @@ def _without_members(problem: ScaledProblem, groups: list[list[Found]]) -> list[
 
 
 def _answer(
-    problem: ScaledProblem, group: list[Found], sliding: NDArray[np.float64], tolerance: float
-) -> Answer:
+    problem: ScaledProblem,
+    group: list[ModeReactions],
+    sliding: NDArray[np.float64],
+    tolerance: float,
+) -> ContactSolution:
     """Return a motion, in the mode farthest from its borders."""
     best = max(group, key=lambda one: (one.inside > tolerance, *_rank(one), one.inside))
     answer = answer_of(
@@ -276,10 +288,10 @@ def _answer(
     return replace(answer, also=tuple(others))
 
 
-def _rank(one: Found) -> tuple[int, int]:
+def _rank(one: ModeReactions) -> tuple[int, int]:
     """Order modes on a border: sticking ones first, then closed ones."""
     states = one.mode.states_of(0)
     return (
-        sum(state is State.STICKS for state in states),
-        sum(state is not State.OPEN for state in states),
+        sum(state is ContactState.STICKS for state in states),
+        sum(state is not ContactState.OPEN for state in states),
     )

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.contact.decisions.answers import Answer, Decision, States
+from daesolve.contact.decisions.answers import ContactSolution, Decision, States
 from daesolve.contact.decisions.decisions import decided
 from daesolve.contact.decisions.enumeration import TOLERANCE
 from daesolve.contact.decisions.touching import Contacts, scaled_problem
@@ -37,7 +37,7 @@ GAIN = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Impact:
+class ContactImpact:
     """The impact of contacts at an instant, by a law.
 
     Attributes
@@ -103,11 +103,11 @@ def impact_of(
     *,
     determined: bool = True,
     residual: float = 0.0,
-) -> Impact:
+) -> ContactImpact:
     """Return the impact of impulses (k,); give `after` if it is known more accurately."""
     count = contacts.count
     after = before + contacts.matrix @ impulses if after is None else after
-    return Impact(
+    return ContactImpact(
         law=law,
         phases=phases,
         normal=impulses[:count],
@@ -129,7 +129,7 @@ def newton(
     *,
     springs: bool = False,
     tolerance: float = TOLERANCE,
-) -> Impact:
+) -> ContactImpact:
     """Return the impact by Newton's law of restitution.
 
     Parameters
@@ -177,7 +177,7 @@ def poisson(
     *,
     springs: bool = False,
     tolerance: float = TOLERANCE,
-) -> Impact:
+) -> ContactImpact:
     """Return the impact by Poisson's law: a compression, and an expansion by a fraction of it.
 
     Parameters
@@ -209,7 +209,9 @@ def poisson(
     return _of_phases(contacts, [pressed, released], before)
 
 
-def _of_phases(contacts: Contacts, phases: Sequence[Answer], before: NDArray[np.float64]) -> Impact:
+def _of_phases(
+    contacts: Contacts, phases: Sequence[ContactSolution], before: NDArray[np.float64]
+) -> ContactImpact:
     return impact_of(
         contacts,
         "poisson",

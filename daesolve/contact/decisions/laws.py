@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.contact.decisions.impacts import Impact, newton, poisson
+from daesolve.contact.decisions.impacts import ContactImpact, newton, poisson
 from daesolve.contact.decisions.routh import routh
 from daesolve.contact.decisions.sequential import sequential
 from daesolve.contact.decisions.touching import Contacts
@@ -28,7 +28,7 @@ def collide(
     order: Sequence[str] | None = None,
     on_gain: OnGain = "refuse",
     springs: bool = False,
-) -> Impact:
+) -> ContactImpact:
     """Return the impact of touching contacts.
 
     Parameters
@@ -44,8 +44,8 @@ def collide(
     order
         Names of contacts, for the laws of impacts one after the other: "sequential" and "routh".
     on_gain
-        If the law adds energy to the bodies: "refuse"; "report", which leaves it to `Impact.gains`;
-        or "poisson", which uses Poisson's law instead.
+        If the law adds energy to the bodies: "refuse"; "report", which leaves it to
+        `ContactImpact.gains`; or "poisson", which uses Poisson's law instead.
     springs
         Whether undetermined impulses are those of equal springs under all contacts, with Newton's
         and Poisson's laws.

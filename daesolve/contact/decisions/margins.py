@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.contact.decisions.answers import State
+from daesolve.contact.decisions.answers import ContactState
 from daesolve.contact.decisions.cones import family_of, least_used, use
 from daesolve.contact.decisions.decisions import directions_of
-from daesolve.contact.decisions.modes import Choice, all_modes, equations
+from daesolve.contact.decisions.modes import ContactChoice, all_modes, equations
 from daesolve.contact.decisions.touching import Contacts, scaled_problem
 from daesolve.errors import NoMotion, PosingError
 
@@ -44,7 +44,10 @@ class Margins:
 
 
 def margins(
-    contacts: Contacts, free: ArrayLike, states: Sequence[State], slip: ArrayLike | None = None
+    contacts: Contacts,
+    free: ArrayLike,
+    states: Sequence[ContactState],
+    slip: ArrayLike | None = None,
 ) -> Margins:
     """Return reactions and margins of contacts in given states.
 
@@ -90,11 +93,11 @@ def margins(
 
 
 def _choice(
-    contacts: Contacts, contact: int, state: State, direction: NDArray[np.float64]
-) -> Choice:
+    contacts: Contacts, contact: int, state: ContactState, direction: NDArray[np.float64]
+) -> ContactChoice:
     """Return the choice of a contact in a state."""
-    if state is State.FORWARD or state is State.BACKWARD:
-        direction = np.array([1.0 if state is State.FORWARD else -1.0])
+    if state is ContactState.FORWARD or state is ContactState.BACKWARD:
+        direction = np.array([1.0 if state is ContactState.FORWARD else -1.0])
     elif not state.slides:
         direction = np.zeros(contacts.directions)
     if len(direction) != contacts.directions:
@@ -104,4 +107,4 @@ def _choice(
     if state.slides and contacts.friction[contact] > 0.0 and not direction.any():
         raise PosingError(f"the contact {contacts.names[contact]!r} slides, but has no slip")
     known = tuple(float(part) for part in direction)
-    return Choice(state, state is not State.OPEN, state is State.STICKS, known)
+    return ContactChoice(state, state is not ContactState.OPEN, state is ContactState.STICKS, known)

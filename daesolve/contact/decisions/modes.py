@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.contact.decisions.answers import State, States, sliding_state
+from daesolve.contact.decisions.answers import ContactState, States, sliding_state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ContactChoice:
     """A possible choice of one contact.
 
     Attributes
@@ -40,7 +40,7 @@ class Choice:
         Whether the slip must turn out to have this direction.
     """
 
-    state: State
+    state: ContactState
     closed: bool
     sticks: bool
     direction: tuple[float, ...]
@@ -54,9 +54,9 @@ class Modes:
     Attributes
     ----------
     states
-        The states of the contacts, by their index in `list(State)`: (modes, n).
+        The states of the contacts, by their index in `list(ContactState)`: (modes, n).
     closed, sticks, tried
-        As in `Choice`: (modes, n).
+        As in `ContactChoice`: (modes, n).
     directions
         The directions of sliding: (modes, n, directions).
     """
@@ -85,10 +85,10 @@ class Modes:
         return tuple(_STATES[int(place)] for place in np.ravel(self.states[mode]))
 
 
-_STATES = tuple(State)
+_STATES = tuple(ContactState)
 
 
-Choices = tuple[tuple[Choice, ...], ...]
+Choices = tuple[tuple[ContactChoice, ...], ...]
 """The possible choices of each contact."""
 
 
@@ -107,26 +107,26 @@ def choices_of(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Choices:
 
 def _choices(
     problem: ScaledProblem, contact: int, sliding: NDArray[np.float64]
-) -> tuple[Choice, ...]:
+) -> tuple[ContactChoice, ...]:
     contacts = problem.contacts
     none = (0.0,) * contacts.directions
-    opened = Choice(State.OPEN, False, False, none)
+    opened = ContactChoice(ContactState.OPEN, False, False, none)
     if sliding.any():
         known = tuple(float(part) for part in sliding)
-        return (opened, Choice(sliding_state(sliding), True, False, known))
+        return (opened, ContactChoice(sliding_state(sliding), True, False, known))
     pressed = problem.least[contact] > 0.0
     if contacts.static[contact] == 0.0 and contacts.directions > 1:
-        released = Choice(State.SLIDES, False, False, none) if pressed else opened
-        return (released, Choice(State.SLIDES, True, False, none))
+        released = ContactChoice(ContactState.SLIDES, False, False, none) if pressed else opened
+        return (released, ContactChoice(ContactState.SLIDES, True, False, none))
     at_rest = [
-        (State.STICKS, True, none),
-        (State.FORWARD, False, (1.0,)),
-        (State.BACKWARD, False, (-1.0,)),
+        (ContactState.STICKS, True, none),
+        (ContactState.FORWARD, False, (1.0,)),
+        (ContactState.BACKWARD, False, (-1.0,)),
     ]
     # A contact with a least reaction has friction whether or not its gap grows.
     kinds = (False, True) if pressed else (True,)
     chosen = tuple(
-        Choice(state, closed, sticks, direction, tried=not sticks)
+        ContactChoice(state, closed, sticks, direction, tried=not sticks)
         for closed in kinds
         for state, sticks, direction in at_rest
     )

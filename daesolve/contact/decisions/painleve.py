@@ -17,7 +17,7 @@ import numpy as np
 from daesolve.contact.decisions.answers import Decision
 from daesolve.contact.decisions.decisions import decide, decided, directions_of
 from daesolve.contact.decisions.enumeration import TOLERANCE
-from daesolve.contact.decisions.impacts import Impact, impact_of
+from daesolve.contact.decisions.impacts import ContactImpact, impact_of
 from daesolve.contact.decisions.touching import Contacts, scaled_problem
 from daesolve.errors import AmbiguousMotion, NoMotion, PosingError
 
@@ -152,7 +152,7 @@ def paradox(contacts: Contacts, free: ArrayLike, slip: ArrayLike) -> Paradox:
     )
 
 
-def impact_without_collision(contacts: Contacts, velocities: ArrayLike) -> Impact:
+def impact_without_collision(contacts: Contacts, velocities: ArrayLike) -> ContactImpact:
     """Return the impact of sliding contacts, with gaps at rest, that no forces let continue.
 
     It is a compression by Newton's law with e = 0, other than the one without impulses. For one

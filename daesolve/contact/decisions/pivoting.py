@@ -19,8 +19,8 @@ import numpy as np
 
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.lemke import lemke
-from daesolve.contact.decisions.answers import Answer, State, States, sliding_state
-from daesolve.contact.decisions.enumeration import TOLERANCE, Found, answers_of, found_in
+from daesolve.contact.decisions.answers import ContactSolution, ContactState, States, sliding_state
+from daesolve.contact.decisions.enumeration import TOLERANCE, ModeReactions, answers_of, found_in
 from daesolve.contact.decisions.modes import Choices, all_modes, choices_of, count_of, equations
 from daesolve.contact.decisions.programmes import impossible
 from daesolve.contact.decisions.relaxation import relaxed, states_of
@@ -37,7 +37,7 @@ LEAF_MODES = 256
 
 def one_answer(
     problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
-) -> Answer | None:
+) -> ContactSolution | None:
     """Return an answer for contacts in the plane; None if none was found.
 
     Pivots determine the states; if they end in a ray, or reactions are not determined, relaxation
@@ -62,7 +62,7 @@ def one_answer(
 
 def branched_answers(
     problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
-) -> tuple[Answer, ...]:
+) -> tuple[ContactSolution, ...]:
     """Return all answers, by the choices of one contact after another.
 
     Choices that a linear programme without complementarity proves impossible are left out.
@@ -72,7 +72,7 @@ def branched_answers(
     problem, sliding, tolerance
         As in `enumeration.all_answers`.
     """
-    found: list[Found] = []
+    found: list[ModeReactions] = []
     nodes = [choices_of(problem, sliding)]
     while nodes:
         choices = nodes.pop()
@@ -146,15 +146,15 @@ def _pivoted_states(
     count = problem.contacts.count
     resting = [contact for contact in range(count) if sliding[contact, 0] == 0.0]
     pushing, limits = answer.first[count:], answer.second[count + len(resting) :]
-    states: list[State] = []
+    states: list[ContactState] = []
     for contact in range(count):
         if answer.first[contact] == 0.0 and problem.least[contact] == 0.0:
-            states.append(State.OPEN)
+            states.append(ContactState.OPEN)
         elif contact not in resting:
             states.append(sliding_state(sliding[contact]))
         else:
             place = resting.index(contact)
             inside = pushing[place] > 0.0 and limits[place] > 0.0
-            moved = State.FORWARD if pushing[place] == 0.0 else State.BACKWARD
-            states.append(State.STICKS if inside else moved)
+            moved = ContactState.FORWARD if pushing[place] == 0.0 else ContactState.BACKWARD
+            states.append(ContactState.STICKS if inside else moved)
     return tuple(states)

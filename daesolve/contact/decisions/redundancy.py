@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.contact.decisions.cones import FARTHEST, MOVES, Family, least_used
+from daesolve.contact.decisions.cones import FARTHEST, MOVES, ReactionFamily, least_used
 from daesolve.contact.decisions.modes import Modes, slacks
 from daesolve.contact.decisions.programmes import minimised
 from daesolve.contact.decisions.springs import spring_shares
@@ -51,7 +51,7 @@ class Possible:
 
 
 def possible(
-    problem: ScaledProblem, mode: Modes, family: Family, tolerance: float
+    problem: ScaledProblem, mode: Modes, family: ReactionFamily, tolerance: float
 ) -> Possible | None:
     """Return reactions of a family that satisfy the inequalities of its mode; None if none do."""
     if not family.free.size:
@@ -104,7 +104,7 @@ def _units(count: int) -> list[NDArray[np.float64]]:
 
 
 def _ends(
-    slopes: NDArray[np.float64], constant: NDArray[np.float64], family: Family
+    slopes: NDArray[np.float64], constant: NDArray[np.float64], family: ReactionFamily
 ) -> list[NDArray[np.float64]]:
     """Return reactions at both ends of each free combination; none if it has no end."""
     count = family.free.shape[1]
@@ -118,7 +118,7 @@ def _ends(
 
 
 def _equal_springs(
-    problem: ScaledProblem, mode: Modes, family: Family
+    problem: ScaledProblem, mode: Modes, family: ReactionFamily
 ) -> NDArray[np.float64] | None:
     """Return the share of each free combination for equal springs under all contacts.
 

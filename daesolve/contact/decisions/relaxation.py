@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.contact.decisions.answers import State, States, sliding_state
+from daesolve.contact.decisions.answers import ContactState, States, sliding_state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,18 +65,18 @@ def states_of(
     """Return the apparent states of contacts for given reactions (k,)."""
     contacts = problem.contacts
     loaded = LOADED * float(np.max(reactions[: contacts.count], initial=0.0))
-    states: list[State] = []
+    states: list[ContactState] = []
     for contact in range(contacts.count):
         traction = reactions[contacts.tangents(contact)]
         limit = contacts.friction[contact] * reactions[contact]
         if reactions[contact] <= loaded and problem.least[contact] == 0.0:
-            states.append(State.OPEN)
+            states.append(ContactState.OPEN)
         elif sliding[contact].any():
             states.append(sliding_state(sliding[contact]))
         elif np.linalg.norm(traction) >= limit * (1.0 - LOADED):
             states.append(sliding_state(-traction))
         else:
-            states.append(State.STICKS)
+            states.append(ContactState.STICKS)
     return tuple(states)
 
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.contact.decisions.answers import State
-from daesolve.contact.decisions.impacts import Impact, coefficients, impact_of
+from daesolve.contact.decisions.answers import ContactState
+from daesolve.contact.decisions.impacts import ContactImpact, coefficients, impact_of
 from daesolve.contact.decisions.sequential import sequential
 from daesolve.contact.decisions.touching import Contacts
 from daesolve.errors import UnsupportedError
@@ -32,7 +32,7 @@ def routh(
     velocities: ArrayLike,
     restitution: ArrayLike = 0.0,
     order: Sequence[str] | None = None,
-) -> Impact:
+) -> ContactImpact:
     """Return the impact of contacts in the plane by Routh's method with Poisson's restitution.
 
     Parameters
@@ -65,13 +65,13 @@ def routh(
     return replace(found, law="routh")
 
 
-def _alone(contacts: Contacts, velocities: ArrayLike, restitution: ArrayLike) -> Impact:
+def _alone(contacts: Contacts, velocities: ArrayLike, restitution: ArrayLike) -> ContactImpact:
     """Return the impact of one contact."""
     before = contacts.vector("the rates before an impact", velocities)
     back = float(coefficients(contacts, "restitution", restitution)[0])
     if before[0] > 0.0:
-        return impact_of(contacts, "routh", ((State.OPEN,),), np.zeros(2), before)
-    impulses, rates, states = np.zeros(2), before.copy(), list[tuple[State]]()
+        return impact_of(contacts, "routh", ((ContactState.OPEN,),), np.zeros(2), before)
+    impulses, rates, states = np.zeros(2), before.copy(), list[tuple[ContactState]]()
     wanted: float | None = None
     while True:
         state, traction = _course(contacts, rates[1])
@@ -96,12 +96,12 @@ def _alone(contacts: Contacts, velocities: ArrayLike, restitution: ArrayLike) ->
             return impact_of(contacts, "routh", tuple(states), impulses, before)
 
 
-def _course(contacts: Contacts, slip: float) -> tuple[State, float]:
+def _course(contacts: Contacts, slip: float) -> tuple[ContactState, float]:
     """Return the course of a contact at a slip, and its traction per unit of normal impulse."""
     coupling, own = contacts.matrix[0, 1], contacts.matrix[1, 1]
     friction = float(contacts.friction[0])
     if slip == 0.0:
         if own * contacts.static[0] >= abs(coupling):
-            return State.STICKS, -coupling / own if own > 0.0 else 0.0
+            return ContactState.STICKS, -coupling / own if own > 0.0 else 0.0
         slip = coupling
-    return (State.FORWARD, -friction) if slip > 0.0 else (State.BACKWARD, friction)
+    return (ContactState.FORWARD, -friction) if slip > 0.0 else (ContactState.BACKWARD, friction)

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.contact.decisions.answers import State, States
-from daesolve.contact.decisions.impacts import Impact, coefficients, impact_of, newton
+from daesolve.contact.decisions.answers import ContactState, States
+from daesolve.contact.decisions.impacts import ContactImpact, coefficients, impact_of, newton
 from daesolve.contact.decisions.touching import Contacts
 from daesolve.errors import ChatteringError, OrderDecides, PosingError, UnsupportedError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-Single = Callable[[Contacts, "NDArray[np.float64]", float], Impact]
+Single = Callable[[Contacts, "NDArray[np.float64]", float], ContactImpact]
 """The law of a single impact: (contact, rates before, e) -> impact."""
 
 MOST_IMPACTS = 5000
@@ -43,7 +43,7 @@ def sequential(
     *,
     single: Single = newton,
     ended: float = ENDED,
-) -> Impact:
+) -> ContactImpact:
     """Return an impact as a sequence of single ones.
 
     Parameters
@@ -76,7 +76,7 @@ def sequential(
     before = contacts.vector("the rates before an impact", velocities)
     back = coefficients(contacts, "restitution", restitution)
 
-    def followed(places: Sequence[int]) -> Impact:
+    def followed(places: Sequence[int]) -> ContactImpact:
         return _followed(contacts, before, back, places, single, ended)
 
     if order is not None:
@@ -109,7 +109,7 @@ def _followed(
     places: Sequence[int],
     single: Single,
     ended: float,
-) -> Impact:
+) -> ContactImpact:
     """Follow the single impacts of one order."""
     alone = [contacts.some([contact]) for contact in range(contacts.count)]
     impulses, rates, phases = np.zeros(len(before)), before, list[States]()
@@ -127,14 +127,14 @@ def _followed(
         impact = single(alone[contact], rates[rows], float(back[contact]))
         impulses[rows] += impact.impulses
         rates = rates + contacts.matrix[:, rows] @ impact.impulses
-        states = [State.OPEN] * contacts.count
+        states = [ContactState.OPEN] * contacts.count
         states[contact] = impact.phases[-1][0]
         phases.append(tuple(states))
 
 
-def _different(outcomes: Sequence[Impact], size: float) -> tuple[Impact, ...]:
+def _different(outcomes: Sequence[ContactImpact], size: float) -> tuple[ContactImpact, ...]:
     """Return one impact for each outcome."""
-    found: list[Impact] = []
+    found: list[ContactImpact] = []
     for one in outcomes:
         if not any(np.all(np.abs(one.after - other.after) <= size) for other in found):
             found.append(one)

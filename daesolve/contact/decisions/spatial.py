@@ -18,9 +18,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from daesolve.contact.decisions.answers import Answer, State, States, answer_of, not_preceded
+from daesolve.contact.decisions.answers import (
+    ContactSolution,
+    ContactState,
+    States,
+    answer_of,
+    not_preceded,
+)
 from daesolve.contact.decisions.cones import DEPENDENT, family_of, least_used, use
-from daesolve.contact.decisions.modes import Choice, all_modes, equations
+from daesolve.contact.decisions.modes import ContactChoice, all_modes, equations
 from daesolve.contact.decisions.relaxation import relaxed, states_of
 from daesolve.contact.decisions.springs import idle_rows, pressed, sprung
 from daesolve.contact.decisions.touching import Contacts
@@ -52,7 +58,7 @@ SAME = 1e-7
 
 def spatial_answers(
     problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float
-) -> tuple[tuple[Answer, ...], bool]:
+) -> tuple[tuple[ContactSolution, ...], bool]:
     """Return answers that satisfy all conditions, and whether they are proved to be all.
 
     Parameters
@@ -74,7 +80,7 @@ def spatial_answers(
         found = [_relaxed_answer(problem, sliding, start, tolerance) for start in _starts(problem)]
         if not any(found):
             found.append(_grown_answer(problem, sliding, tolerance))
-    answers: list[Answer] = []
+    answers: list[ContactSolution] = []
     for answer in found:
         if answer is not None and not _known(problem, answers, answer):
             answers.append(answer)
@@ -87,7 +93,7 @@ def _certified(
     states: States,
     guess: NDArray[np.float64],
     tolerance: float,
-) -> Answer | None:
+) -> ContactSolution | None:
     """Return the answer near reactions (k,) and states; None if they lead to none."""
     if problem.springs:
         states, guess = _on_springs(problem, sliding, states, guess, tolerance)
@@ -113,16 +119,20 @@ def _on_springs(
         if exact is None:
             break
         normal, size = exact.reactions[:count], 1.0 + float(np.max(np.abs(exact.reactions)))
-        closed = np.array([state is not State.OPEN for state in states])
+        closed = np.array([state is not ContactState.OPEN for state in states])
         forces = np.where(closed, normal, -pressed(problem, closed, normal))
         worst = int(np.argmin(forces))
         if forces[worst] >= -tolerance * size:
             break
-        new = State.OPEN
+        new = ContactState.OPEN
         if not closed[worst]:
             speed = problem.contacts.matrix @ exact.reactions + problem.free
             slips = np.linalg.norm(speed[problem.contacts.tangents(worst)])
-            new = State.SLIDES if sliding[worst].any() or slips > CREEPS * size else State.STICKS
+            new = (
+                ContactState.SLIDES
+                if sliding[worst].any() or slips > CREEPS * size
+                else ContactState.STICKS
+            )
         states = (*states[:worst], new, *states[worst + 1 :])
         guess = np.where(np.isfinite(exact.reactions), exact.reactions, 0.0)
         guess[worst] = max(guess[worst], 0.0)
@@ -135,7 +145,7 @@ def _crept(
     states: States,
     guess: NDArray[np.float64],
     tolerance: float,
-) -> Answer | None:
+) -> ContactSolution | None:
     """Return the answer with hardly sliding contacts stuck, for states that lead to none.
 
     If a traction is at its limit although another share of the load would not be, relaxation cannot
@@ -146,7 +156,7 @@ def _crept(
     speeds = np.linalg.norm(rates[count:].reshape(count, -1), axis=1)
     slow = speeds <= CREEPS * (1.0 + float(np.max(np.abs(guess))))
     stuck = tuple(
-        State.STICKS if state.slides and slow[place] and not sliding[place].any() else state
+        ContactState.STICKS if state.slides and slow[place] and not sliding[place].any() else state
         for place, state in enumerate(states)
     )
     exact = None if stuck == states else _refined(problem, sliding, stuck, guess)
@@ -159,7 +169,7 @@ def _checked(
     states: States,
     exact: _Exact,
     tolerance: float,
-) -> Answer | None:
+) -> ContactSolution | None:
     """Return the answer of reactions; None if they violate the conditions."""
     states, exact = _held(problem, sliding, states, exact)
     answer = answer_of(
@@ -186,7 +196,7 @@ def _relaxed_answer(
     sliding: NDArray[np.float64],
     start: NDArray[np.float64],
     tolerance: float,
-) -> Answer | None:
+) -> ContactSolution | None:
     """Return the answer that relaxation reaches; None if there is none."""
     for reactions in relaxed(problem, sliding, start):
         states = states_of(problem, sliding, reactions)
@@ -200,7 +210,7 @@ def _relaxed_answer(
 
 def _grown_answer(
     problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float
-) -> Answer | None:
+) -> ContactSolution | None:
     """Return the answer reached from the frictionless one as friction grows; None if none."""
     contacts, start = problem.contacts, np.zeros(len(problem.free))
     answer = None
@@ -223,14 +233,14 @@ def _single(problem: ScaledProblem) -> Iterator[tuple[States, NDArray[np.float64
     """Yield all possible states of one contact at rest."""
     matrix, free, least = problem.contacts.matrix, problem.free, float(problem.least[0])
     if least == 0.0:
-        yield (State.OPEN,), np.zeros(3)
+        yield (ContactState.OPEN,), np.zeros(3)
     for normal in (None, least) if least > 0.0 else (None,):
-        yield (State.STICKS,), _stuck(matrix, free, normal)
+        yield (ContactState.STICKS,), _stuck(matrix, free, normal)
         for direction in _directions(problem, normal):
             friction = problem.contacts.friction[0]
             pressed = matrix[0, 0] - friction * (matrix[0, 1:] @ direction)
             size = normal if normal is not None else -free[0] / (pressed or 1.0)
-            yield (State.SLIDES,), np.concatenate([[size], -friction * size * direction])
+            yield (ContactState.SLIDES,), np.concatenate([[size], -friction * size * direction])
 
 
 def _stuck(
@@ -284,7 +294,7 @@ def _held(
     still = speeds <= STILL * (1.0 + float(np.max(np.abs(exact.reactions))))
     closed = exact.reactions[:count] > 0.0
     wanted = tuple(
-        State.STICKS
+        ContactState.STICKS
         if state.slides and still[place] and closed[place] and not sliding[place].any()
         else state
         for place, state in enumerate(states)
@@ -292,7 +302,14 @@ def _held(
     if any(state.slides and not sliding[place].any() for place, state in enumerate(wanted)):
         return states, exact
     choices = tuple(
-        (Choice(state, state is not State.OPEN, state is State.STICKS, tuple(map(float, along))),)
+        (
+            ContactChoice(
+                state,
+                state is not ContactState.OPEN,
+                state is ContactState.STICKS,
+                tuple(map(float, along)),
+            ),
+        )
         for state, along in zip(wanted, sliding, strict=True)
     )
     mode = all_modes(choices)
@@ -332,7 +349,7 @@ def _refined(
     rates = problem.contacts.matrix @ reactions + problem.free
     released = rates[:count] > reactions[:count] - problem.least
     # A contact that opens with its least reaction keeps that reaction.
-    open_ = np.array([state is State.OPEN for state in states])
+    open_ = np.array([state is ContactState.OPEN for state in states])
     closed = np.flatnonzero(~open_ & ~((problem.least > 0.0) & released))
     idle = np.zeros((0, len(reactions)))
     if problem.springs:
@@ -382,9 +399,9 @@ def _equations(
             problem.least[contact] > 0.0
             and rates[contact] > reactions[contact] - (problem.least[contact])
         )
-        if state is not State.OPEN and not released:
+        if state is not ContactState.OPEN and not released:
             missed[contact], slopes[contact] = rates[contact], contacts.matrix[contact]
-        if state is State.STICKS:
+        if state is ContactState.STICKS:
             missed[rows], slopes[rows] = rates[rows], contacts.matrix[rows]
         elif state.slides:
             limit = contacts.friction[contact] * reactions[contact]
@@ -401,7 +418,7 @@ def _equations(
     return missed, slopes
 
 
-def _known(problem: ScaledProblem, answers: list[Answer], answer: Answer) -> bool:
+def _known(problem: ScaledProblem, answers: list[ContactSolution], answer: ContactSolution) -> bool:
     """Return whether a motion is among the answers."""
     rates = answer.rates / problem.rates
     return any(

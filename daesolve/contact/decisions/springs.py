@@ -16,7 +16,7 @@ from daesolve.contact.decisions.cones import MOVES, known_family
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from daesolve.contact.decisions.cones import Family
+    from daesolve.contact.decisions.cones import ReactionFamily
     from daesolve.contact.decisions.touching import ScaledProblem
 
 
@@ -51,7 +51,7 @@ class SpringShares(NamedTuple):
 
 
 def spring_shares(
-    problem: ScaledProblem, closed: NDArray[np.intp], family: Family
+    problem: ScaledProblem, closed: NDArray[np.intp], family: ReactionFamily
 ) -> SpringShares | None:
     """Return the shares of a family for springs under closed contacts; None if there are none."""
     weights = idle_rows(problem, closed)
@@ -66,7 +66,9 @@ def spring_shares(
     return SpringShares(shares, vectors[rank:].T)
 
 
-def sprung(problem: ScaledProblem, closed: NDArray[np.intp], family: Family) -> Family | None:
+def sprung(
+    problem: ScaledProblem, closed: NDArray[np.intp], family: ReactionFamily
+) -> ReactionFamily | None:
     """Return the reactions of a family for springs under closed contacts; None without any."""
     found = spring_shares(problem, closed, family)
     if found is None:

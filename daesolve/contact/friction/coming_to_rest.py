@@ -38,7 +38,7 @@ class RestStatus(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Switch:
+class GuardPassage:
     """A guard's passage through zero: its number, time (s) and place, and the values after it."""
 
     guard: int
@@ -48,7 +48,7 @@ class Switch:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class SmoothPiece:
     """The accepted steps between two switches, and the values that held."""
 
     values: np.ndarray
@@ -99,8 +99,8 @@ class Rest:
     direction: np.ndarray
     deceleration: float
     settled: bool
-    switches: tuple[Switch, ...]
-    pieces: tuple[Piece, ...] = field(repr=False)
+    switches: tuple[GuardPassage, ...]
+    pieces: tuple[SmoothPiece, ...] = field(repr=False)
     samples: np.ndarray = field(repr=False)
     error: VariantError | None
     message: str
@@ -174,8 +174,8 @@ class _Phase:
         self.here = scaled.start
         self.derivative = np.zeros_like(self.here)
         self.evaluations = 0
-        self.switches: list[Switch] = []
-        self.pieces: list[Piece] = []
+        self.switches: list[GuardPassage] = []
+        self.pieces: list[SmoothPiece] = []
         self.samples: list[np.ndarray] = []
         self.steps: list[np.ndarray] = []
 
@@ -305,7 +305,7 @@ class _Phase:
             )
         values = self.scaled.motion.switch(time, state, self.values, guard)
         self._end_piece()
-        self.switches.append(Switch(guard, time, state, values))
+        self.switches.append(GuardPassage(guard, time, state, values))
         self.values = values
 
     # -- the result ---------------------------------------------------------------------------
@@ -355,7 +355,7 @@ class _Phase:
         if states:
             spent = self.evaluations - sum(piece.steps.evaluations for piece in self.pieces)
             block = StepBlock(times[moved], np.array(states), spent)
-            self.pieces.append(Piece(self.values, block))
+            self.pieces.append(SmoothPiece(self.values, block))
         self.steps = []
 
     def _rest(self, status: RestStatus, error: VariantError | None, message: str) -> Rest:

@@ -18,7 +18,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.contact.decisions import Contacts, State, decide, inverse_mass
+from daesolve.contact.decisions import Contacts, ContactState, decide, inverse_mass
 from daesolve.contact.friction.steppable import Steppable, check_steppable, rows_of
 from daesolve.core.equations.contact_rows import SpatialRubbing
 from daesolve.core.system.system import MechanicalSystem
@@ -27,9 +27,9 @@ AGREES = 1e-10
 """The accepted violation of an inequality, relative to its terms."""
 DEPENDENT = 1e-12
 """Rows with a smaller singular value, relative to the largest, depend on each other."""
-SIGNS = {State.FORWARD: 1.0, State.BACKWARD: -1.0}
+SIGNS = {ContactState.FORWARD: 1.0, ContactState.BACKWARD: -1.0}
 
-States = tuple[State, ...]
+States = tuple[ContactState, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class ContactEquations(Steppable):
         held = self._held(mass, kept, kept @ v - rates[self.kept])
         free = answer @ (mass @ v + length * force.ravel()) + held
         count, width = len(self.names), self.width
-        impulses, states = np.zeros(count * (1 + width)), [State.OPEN] * count
+        impulses, states = np.zeros(count * (1 + width)), [ContactState.OPEN] * count
         touching = np.flatnonzero(gaps.ravel() <= 0.0)
         if not touching.size:
             return ContactStep(free, impulses, tuple(states), 0.0, 0)
@@ -223,7 +223,7 @@ def _decided(
     The states of the last step are tried first, then those in which all contacts do the same.
     """
     signs = SIGNS if contacts.directions == 1 else ()
-    alike = [(state,) * contacts.count for state in (State.STICKS, *signs)]
+    alike = [(state,) * contacts.count for state in (ContactState.STICKS, *signs)]
     for states in alike if before is None else [before, *alike]:
         pushes = _in_states(contacts, target, states)
         if pushes is not None:
@@ -238,12 +238,12 @@ def _in_states(contacts: Contacts, target: np.ndarray, states: States) -> np.nda
 
     In space the direction of sliding is unknown; other methods handle this case.
     """
-    if State.SLIDES in states:
+    if ContactState.SLIDES in states:
         return None
     count, width = contacts.count, contacts.directions
     sides = np.array([SIGNS.get(state, 0.0) for state in states])
-    closed = np.array([state is not State.OPEN for state in states])
-    sticks = np.array([state is State.STICKS for state in states])
+    closed = np.array([state is not ContactState.OPEN for state in states])
+    sticks = np.array([state is ContactState.STICKS for state in states])
     held = np.flatnonzero(np.concatenate([closed, np.repeat(sticks, width)]))
     pushes = np.zeros(len(target))
     if held.size:

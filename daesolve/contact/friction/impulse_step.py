@@ -52,7 +52,7 @@ NOTHING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class Stepped:
+class ImpulseStep:
     """The result of a step.
 
     Parameters
@@ -93,7 +93,7 @@ class _Smoothed:
         return self.point.at(self.point.all + share * (self.point.all - self.point_before.all))
 
 
-def take_step(balance: StepBalance, last: Stepped | None = None) -> Stepped:
+def take_step(balance: StepBalance, last: ImpulseStep | None = None) -> ImpulseStep:
     """Solve the balance of a step.
 
     Parameters
@@ -138,7 +138,7 @@ class _Search:
         self.balance = balance
         self.iteration = ImpulseIteration(balance)
 
-    def sliding_on(self, last: np.ndarray) -> Stepped:
+    def sliding_on(self, last: np.ndarray) -> ImpulseStep:
         """Search for a step in which the loaded supports keep sliding.
 
         Raises
@@ -158,7 +158,7 @@ class _Search:
             raise NotFoundError
         return self._stepped(point, np.full(balance.count, True))
 
-    def from_no_friction(self, stride: float) -> Stepped:
+    def from_no_friction(self, stride: float) -> ImpulseStep:
         """Follow the path of growing friction.
 
         Raises
@@ -178,7 +178,7 @@ class _Search:
             raise _lost(smooth) from None
         return self._arrived(self._lowered(start, SHARPEST * scale, stride), stride)
 
-    def from_rest(self) -> Stepped | None:
+    def from_rest(self) -> ImpulseStep | None:
         """Search for resting supports where the path of growing friction turns back."""
         balance, point = self.balance, self.iteration.frictionless
         scale = float(np.max(balance.speeds(point.v)))
@@ -197,7 +197,7 @@ class _Search:
                     return stepped
         return None
 
-    def _arrived(self, sharp: _Smoothed, stride: float) -> Stepped:
+    def _arrived(self, sharp: _Smoothed, stride: float) -> ImpulseStep:
         """Return the supports that rest at the end of the path, and those that slide."""
         sharper = self._lowered(sharp, FADING * sharp.smoothing, stride)
         impulses = sharper.point.impulses
@@ -222,7 +222,7 @@ class _Search:
             ratio = max(ratio**2, stride)
         return last
 
-    def _held(self, point: Iterate, slipping: np.ndarray, smoothing: float | None) -> Stepped:
+    def _held(self, point: Iterate, slipping: np.ndarray, smoothing: float | None) -> ImpulseStep:
         """Hold the resting supports exactly, with exact friction of the others."""
         resting = None if np.all(slipping) else self._resting(point, slipping, smoothing)
         count = 0 if resting is None else len(resting.aims)
@@ -260,7 +260,7 @@ class _Search:
 
     def _stepped(
         self, point: Iterate, slipping: np.ndarray, resting: Resting | None = None
-    ) -> Stepped:
+    ) -> ImpulseStep:
         """Return the step if it is physical.
 
         Raises
@@ -284,7 +284,7 @@ class _Search:
             ideal = len(balance.rows) - balance.count
             friction += resting.friction + resting.rows.T @ point.held[ideal:]
             v = self._at_rest(v, resting)
-        return Stepped(v, point.impulses, friction, slipping, self.iteration.count)
+        return ImpulseStep(v, point.impulses, friction, slipping, self.iteration.count)
 
     def _at_rest(self, v: np.ndarray, resting: Resting) -> np.ndarray:
         """Return velocities without rounding where nothing can move."""

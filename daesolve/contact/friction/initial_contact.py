@@ -10,7 +10,7 @@ import numpy as np
 from daesolve.contact.complementarity.answers import VariantSolution
 from daesolve.contact.complementarity.policies import solve
 from daesolve.contact.friction.sliding import refuse_open
-from daesolve.contact.friction.sticking import Sticking
+from daesolve.contact.friction.sticking import StickingSearch
 from daesolve.contact.friction.stiction import stiction_at
 from daesolve.contact.friction.variants import VariantProblem, with_variant
 from daesolve.core.equations.dynamics import Dynamics
@@ -111,7 +111,7 @@ def initial_contact(
     refuse_open(dynamics, chosen.signs, "at the start")
     kinetic = 0.5 * float(x[split:] @ here.mass @ x[split:])
     found = {**here.values, SLOW_ENERGY: max(SLOW_PART * kinetic, LEAST)}
-    found |= Sticking(dynamics).headed(time, x, problem.numbers)
+    found |= StickingSearch(dynamics).headed(time, x, problem.numbers)
     energy = max(kinetic, 0.5 * reached**2)
     return InitialContact(with_variant(found, chosen), x, resting, energy, tuple(notes))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from daesolve.contact.friction.contact_steps import ContactEquations, ContactStep
 from daesolve.contact.friction.impulse_equations import StepEquations
-from daesolve.contact.friction.impulse_step import Stepped, take_step
+from daesolve.contact.friction.impulse_step import ImpulseStep, take_step
 from daesolve.core.equations.consistency import check_named, complete_start
 from daesolve.core.posing.guides import SHARP
 from daesolve.core.system.system import MechanicalSystem
@@ -213,7 +213,7 @@ def _touch(equations: ContactEquations, x: np.ndarray, times: np.ndarray) -> Tim
 def _march(equations: StepEquations, x: np.ndarray, times: np.ndarray) -> TimeStepping:
     split = equations.dynamics.position_count
     states, works = [x], [0.0]
-    steps: list[Stepped] = []
+    steps: list[ImpulseStep] = []
     missed, last, before = equations.missed(times[0], x), None, None
     step = (times[-1] - times[0]) / (len(times) - 1)
     half = step / 2.0
@@ -243,7 +243,7 @@ def _result(
     equations: StepEquations,
     times: np.ndarray,
     states: np.ndarray,
-    steps: list[Stepped],
+    steps: list[ImpulseStep],
     work: np.ndarray,
     missed: float,
 ) -> TimeStepping:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from daesolve.contact.friction.sticking import Sticking
+from daesolve.contact.friction.sticking import StickingSearch
 from daesolve.core.expressions.enclosures import enclosed
 from daesolve.core.expressions.translation import function_of
 
@@ -29,7 +29,7 @@ class ShortLoads:
         The sticking slips.
     """
 
-    def __init__(self, sticking: Sticking) -> None:
+    def __init__(self, sticking: StickingSearch) -> None:
         self.sticking, dynamics = sticking, sticking.dynamics
         # The effect of reactions and friction coefficients counts as much as their forces.
         acting = ca.vertcat(dynamics.force, ca.vec(dynamics.influence), sticking.carried)

@@ -21,7 +21,7 @@ from daesolve.contact.complementarity.answers import VariantAnswer
 from daesolve.contact.complementarity.enumeration import enumerate_variants
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.policies import solve
-from daesolve.contact.friction.sticking import STUCK, Sticking, fastest, sticks
+from daesolve.contact.friction.sticking import STUCK, StickingSearch, fastest, sticks
 from daesolve.contact.friction.support_balance import VariantState
 from daesolve.contact.friction.variants import VariantProblem, with_variant
 from daesolve.core.equations.dynamics import Dynamics
@@ -82,7 +82,7 @@ class Sliding:
         assert dynamics.guides is not None
         self.dynamics, self.policy = dynamics, policy
         self.problem = VariantProblem(dynamics)
-        self.sticking = Sticking(dynamics)
+        self.sticking = StickingSearch(dynamics)
         self._places = {name: index for index, name in enumerate(dynamics.values)}
         names = self.problem.names
         self._variants = [ValueKind.VARIANT.place(name, dynamics.values) for name in names]

@@ -27,7 +27,7 @@ STILL = 1e-12
 """A singular value, relative to the largest, that counts as zero."""
 
 
-class Sticking:
+class StickingSearch:
     """Finds which supports stick, and whether the body is at rest then.
 
     Parameters

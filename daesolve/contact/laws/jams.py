@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from daesolve.contact.decisions import Contacts, State
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, Instant
+from daesolve.contact.decisions import Contacts, ContactState
+from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
 from daesolve.core.equations.elimination.jamming import NEAR
 from daesolve.core.events.law import Setting
 from daesolve.core.expressions.evaluation import Evaluator
@@ -70,7 +70,7 @@ class Approach:
 
 
 @dataclass(frozen=True, eq=False)
-class Sliding:
+class JammingMotion:
     """A motion of contacts that slide.
 
     Parameters
@@ -138,7 +138,7 @@ def _root(function: Callable[[float], float], path: _Path, place: int) -> float:
 
 
 def approach(
-    sliding: Sliding,
+    sliding: JammingMotion,
     place: tuple[float, np.ndarray],
     until: float,
     times_up_to: Callable[[float], np.ndarray],
@@ -176,7 +176,7 @@ def approach(
 
 
 def _stepper(
-    sliding: Sliding, place: tuple[float, np.ndarray], ratio: float, rate: float
+    sliding: JammingMotion, place: tuple[float, np.ndarray], ratio: float, rate: float
 ) -> scipy.integrate.DOP853:
     """Return what takes steps in tau."""
     time, x = place
@@ -193,7 +193,7 @@ def _stepper(
 
 
 def _stepped(
-    sliding: Sliding, time: float, stepper: scipy.integrate.DOP853, path: _Path, until: float
+    sliding: JammingMotion, time: float, stepper: scipy.integrate.DOP853, path: _Path, until: float
 ) -> int | None:
     """Take steps until a guard passes zero, or the motion leads away; return which."""
 
@@ -223,7 +223,7 @@ def _stepped(
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
+class UnboundedReactions:
     """What grows without bounds where contacts jam.
 
     Parameters
@@ -242,7 +242,9 @@ class Growth:
     left: np.ndarray
 
 
-def growth(numbers: ContactNumbers, instant: Instant, slips: np.ndarray, p: np.ndarray) -> Growth:
+def growth(
+    numbers: ContactNumbers, instant: TouchingContacts, slips: np.ndarray, p: np.ndarray
+) -> UnboundedReactions:
     """Return what grows where the matrix of reactions is singular.
 
     Parameters
@@ -269,11 +271,13 @@ def growth(numbers: ContactNumbers, instant: Instant, slips: np.ndarray, p: np.n
     weighs[rows] = left[:, -1] / lengths
     acting = np.abs(grows[:count]) > SHARE * np.max(np.abs(grows[:count]))
     names = tuple(name for name, acts in zip(contacts.names, acting, strict=True) if acts)
-    return Growth(names, instant.thrown @ pulls @ grows, weighs)
+    return UnboundedReactions(names, instant.thrown @ pulls @ grows, weighs)
 
 
 def limit(
-    instant_at: Callable[[np.ndarray], Instant], velocities: np.ndarray, found: Growth
+    instant_at: Callable[[np.ndarray], TouchingContacts],
+    velocities: np.ndarray,
+    found: UnboundedReactions,
 ) -> np.ndarray:
     """Return the velocities with which contacts jam, from those just before.
 
@@ -332,10 +336,10 @@ def beyond_jam(contacts: Contacts) -> Contacts:
     )
 
 
-def going_on(slips: np.ndarray) -> tuple[State, ...]:
+def going_on(slips: np.ndarray) -> tuple[ContactState, ...]:
     """Return the states of contacts that touch, by their slips (n,) alone: none opens."""
-    by_sign = {1.0: State.FORWARD, -1.0: State.BACKWARD}
-    return tuple(by_sign.get(float(np.sign(slip)), State.STICKS) for slip in slips)
+    by_sign = {1.0: ContactState.FORWARD, -1.0: ContactState.BACKWARD}
+    return tuple(by_sign.get(float(np.sign(slip)), ContactState.STICKS) for slip in slips)
 
 
 def stopped_by_jam(
@@ -375,7 +379,7 @@ def stopped_by_jam(
 
 def sliding_of(
     problem: OdeProblem, position_count: int, guards: Sequence[int], p: np.ndarray
-) -> Sliding:
+) -> JammingMotion:
     """Return the motion of a mode without feedback, which amplifies rounding near a jam.
 
     Parameters
@@ -398,7 +402,7 @@ def sliding_of(
         return np.append(values[0] + NEAR, values[1:]), rates
 
     positions = np.arange(problem.size) < position_count
-    return Sliding(lambda time, x: np.array(rate(time, x, free)[0]), grip, guarded, positions)
+    return JammingMotion(lambda time, x: np.array(rate(time, x, free)[0]), grip, guarded, positions)
 
 
 def at_limit(numbers: ContactNumbers, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -406,7 +410,7 @@ def at_limit(numbers: ContactNumbers, time: float, x: np.ndarray, p: np.ndarray)
     first, count = numbers.dynamics.position_count, numbers.dynamics.x.numel()
     closed = numbers.closed(p)
 
-    def instant(velocities: np.ndarray) -> tuple[Instant, np.ndarray]:
+    def instant(velocities: np.ndarray) -> tuple[TouchingContacts, np.ndarray]:
         states = np.concatenate([x[:first], velocities])
         rates = numbers.rates(time, states, p)
         return numbers.instant(time, states, p, closed, rates), rates.slips[closed]

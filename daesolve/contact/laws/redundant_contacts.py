@@ -15,16 +15,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from daesolve.contact.decisions import Answer, State
+from daesolve.contact.decisions import ContactSolution, ContactState
 from daesolve.contact.decisions.answers import States
-from daesolve.contact.laws.rubbing_instant import Instant
+from daesolve.contact.laws.rubbing_instant import TouchingContacts
 
 PARALLEL = 1e-9
 """If this fraction of the square of a row, or less, is independent of others, the row repeats
 them."""
 SHARE = 1e-7
 """The part of another row in a row counts above this fraction."""
-SIGNS = {State.FORWARD: 1.0, State.BACKWARD: -1.0}
+SIGNS = {ContactState.FORWARD: 1.0, ContactState.BACKWARD: -1.0}
 INSIDE = 1e-9
 """A reaction is at its limit below this fraction of the largest."""
 SAME = 1e-8
@@ -36,7 +36,7 @@ MOST = 1024
 
 
 @dataclass(frozen=True)
-class Kept:
+class IndependentContacts:
     """Independent constraints of contacts, by the places of these among what touches.
 
     Parameters
@@ -78,8 +78,8 @@ class ClosedContacts:
         (2 n,) some that agree with this motion, far from their limits; None if there are none.
     """
 
-    instant: Instant
-    states: Sequence[State]
+    instant: TouchingContacts
+    states: Sequence[ContactState]
     rubs: Sequence[bool]
     resting: np.ndarray
     ended: np.ndarray
@@ -88,15 +88,15 @@ class ClosedContacts:
     @property
     def normals(self) -> tuple[int, ...]:
         """All that stay closed."""
-        return tuple(k for k, state in enumerate(self.states) if state is not State.OPEN)
+        return tuple(k for k, state in enumerate(self.states) if state is not ContactState.OPEN)
 
     @property
     def sticking(self) -> tuple[int, ...]:
         """Those that rub, and stick."""
-        stuck = [state is State.STICKS for state in self.states]
+        stuck = [state is ContactState.STICKS for state in self.states]
         return tuple(k for k in self.normals if stuck[k] and self.rubs[k])
 
-    def kept(self) -> Kept:
+    def kept(self) -> IndependentContacts:
         """Return as many constraints as are independent, gaps first, whatever they bear."""
         count = len(self.states)
         rows = [*self.normals, *(count + k for k in self.sticking)]
@@ -106,7 +106,7 @@ class ClosedContacts:
             tuple(row - count for row in kept if row >= count),
         )
 
-    def is_impossible(self, kept: Kept) -> bool:
+    def is_impossible(self, kept: IndependentContacts) -> bool:
         """Return whether a contact would begin to slide whose slip others hold at zero."""
         count = len(self.states)
         begin = [
@@ -121,11 +121,11 @@ class ClosedContacts:
             still[count + k] and shares_of(matrix, rows, count + k) is not None for k in begin
         )
 
-    def follow(self, kept: Kept) -> bool:
+    def follow(self, kept: IndependentContacts) -> bool:
         """Return whether the reactions of some contacts are a matter of choice."""
         return bool(kept.idle) or len(kept.normals) < len(self.normals)
 
-    def borne(self) -> Kept | None:
+    def borne(self) -> IndependentContacts | None:
         """Return constraints that can bear the load; None if no choice of them can."""
         best, most = None, -INSIDE
         for kept in itertools.islice(self._choices(), MOST):
@@ -137,7 +137,7 @@ class ClosedContacts:
         whole = self._whole()
         return whole if whole is not None and self._margin(whole, new=True) >= most else best
 
-    def _whole(self) -> Kept | None:
+    def _whole(self) -> IndependentContacts | None:
         """Return constraints with which the known reactions agree; None if they are at limits."""
         kept, contacts, count = self.kept(), self.instant.contacts, len(self.states)
         if self.reactions is None or len(kept.normals) < len(self.normals):
@@ -154,7 +154,7 @@ class ClosedContacts:
         grips = np.linalg.det(pulled) / np.linalg.det(contacts.matrix[np.ix_(rows, rows)])
         return kept if inside and grips > JAMS else None
 
-    def _choices(self) -> Iterator[Kept]:
+    def _choices(self) -> Iterator[IndependentContacts]:
         """Yield the choices of constraints from which all others follow, most gaps first."""
         matrix, count = self.instant.contacts.matrix, len(self.states)
         for size in range(len(self.normals), 0, -1):
@@ -168,7 +168,7 @@ class ClosedContacts:
                 if any(shares_of(matrix, rows, k) is None for k in left):
                     continue
                 for tangents in itertools.combinations(own, len(first)):
-                    own_rows = Kept(normals, tangents).rows(count)
+                    own_rows = IndependentContacts(normals, tangents).rows(count)
                     if len(independent(matrix, own_rows)) == len(rows):
                         yield self._kept(normals, tangents)
 
@@ -179,10 +179,10 @@ class ClosedContacts:
         kept = independent(self.instant.contacts.matrix, rows)
         return tuple(row - count for row in kept[len(normals) :])
 
-    def _kept(self, normals: tuple[int, ...], tangents: tuple[int, ...]) -> Kept:
+    def _kept(self, normals: tuple[int, ...], tangents: tuple[int, ...]) -> IndependentContacts:
         """Return a choice of constraints, with what follows from them."""
         matrix, count = self.instant.contacts.matrix, len(self.states)
-        rows = Kept(normals, tangents).rows(count)
+        rows = IndependentContacts(normals, tangents).rows(count)
         shared, idle = dict[int, int](), dict[int, float]()
         for k in self.sticking:
             if k in tangents or k not in normals:
@@ -193,7 +193,7 @@ class ClosedContacts:
                 shared[k] = bearing[0] - count
             else:
                 idle[k] = 0.0
-        return Kept(normals, tangents, shared, idle)
+        return IndependentContacts(normals, tangents, shared, idle)
 
     def _agree(self, reactions: np.ndarray) -> bool:
         """Return whether reactions (2 n,) give this motion."""
@@ -206,16 +206,16 @@ class ClosedContacts:
         moved = np.abs(contacts.matrix @ (reactions - known))
         return bool(np.all(moved <= SAME * terms_of(self.instant, known)))
 
-    def sides(self, kept: Kept) -> np.ndarray:
+    def sides(self, kept: IndependentContacts) -> np.ndarray:
         """Return the parts of their friction that contacts have whose slips do not hold, (n,)."""
         return np.array(
             [kept.idle.get(k, SIGNS.get(state, 0.0)) for k, state in enumerate(self.states)]
         )
 
-    def _reactions(self, kept: Kept) -> np.ndarray | None:
+    def _reactions(self, kept: IndependentContacts) -> np.ndarray | None:
         return borne_by(self.instant, kept.rows(len(self.states)), self.sides(kept))
 
-    def _margin(self, kept: Kept, *, new: bool = False) -> float:
+    def _margin(self, kept: IndependentContacts, *, new: bool = False) -> float:
         """Return how far reactions are from their limits, as a fraction of the largest of them.
 
         It is -inf where these constraints let others go. `new` says that no reaction is what it was
@@ -240,7 +240,9 @@ class ClosedContacts:
         return float(np.min(slacks)) / size if size > 0.0 else 0.0
 
 
-def borne_by(instant: Instant, rows: Sequence[int], sides: np.ndarray) -> np.ndarray | None:
+def borne_by(
+    instant: TouchingContacts, rows: Sequence[int], sides: np.ndarray
+) -> np.ndarray | None:
     """Return all reactions (2 n,) where only some rows hold; None if these have no answer.
 
     `sides` are the directions in which contacts slide, or parts of their friction: (n,).
@@ -252,7 +254,7 @@ def borne_by(instant: Instant, rows: Sequence[int], sides: np.ndarray) -> np.nda
         return None
 
 
-def pulls_of(instant: Instant, rows: Sequence[int], sides: np.ndarray) -> np.ndarray:
+def pulls_of(instant: TouchingContacts, rows: Sequence[int], sides: np.ndarray) -> np.ndarray:
     """Return all reactions (2 n, rows) by those of rows that hold, as in `borne_by`."""
     count = len(sides)
     pulls = np.eye(2 * count)[:, rows]
@@ -262,29 +264,33 @@ def pulls_of(instant: Instant, rows: Sequence[int], sides: np.ndarray) -> np.nda
     return pulls
 
 
-def are_still(instant: Instant, reactions: np.ndarray) -> np.ndarray:
+def are_still(instant: TouchingContacts, reactions: np.ndarray) -> np.ndarray:
     """Return which gaps and slips keep their rates under these reactions, (2 n,)."""
     rates = instant.contacts.matrix @ reactions + instant.free
     return np.abs(rates) <= SAME * terms_of(instant, reactions)
 
 
-def terms_of(instant: Instant, reactions: np.ndarray) -> np.ndarray:
+def terms_of(instant: TouchingContacts, reactions: np.ndarray) -> np.ndarray:
     """Return the sizes of the terms of the accelerations of gaps and slips, (2 n,)."""
     return np.abs(instant.contacts.matrix) @ np.abs(reactions) + instant.size
 
 
-def with_standing(instant: Instant, answer: Answer, states: States, slips: np.ndarray) -> States:
+def with_standing(
+    instant: TouchingContacts, answer: ContactSolution, states: States, slips: np.ndarray
+) -> States:
     """Return the states in which contacts stay closed without a load that others keep closed."""
     count, matrix = len(states), instant.contacts.matrix
     still = are_still(instant, answer.reactions)
-    closed = [k for k, state in enumerate(states) if state is not State.OPEN]
-    stuck = [k for k in closed if states[k] is State.STICKS]
+    closed = [k for k, state in enumerate(states) if state is not ContactState.OPEN]
+    stuck = [k for k in closed if states[k] is ContactState.STICKS]
     held = independent(matrix, [*closed, *(count + k for k in stuck)])
     found = list(states)
     for k, state in enumerate(states):
-        if state is State.OPEN and still[k] and shares_of(matrix, held, k) is not None:
+        if state is ContactState.OPEN and still[k] and shares_of(matrix, held, k) is not None:
             way = float(np.sign(slips[k])) or _way_of(matrix, (*held, count + k), states)
-            found[k] = {1.0: State.FORWARD, -1.0: State.BACKWARD}.get(way, State.STICKS)
+            found[k] = {1.0: ContactState.FORWARD, -1.0: ContactState.BACKWARD}.get(
+                way, ContactState.STICKS
+            )
     return tuple(found)
 
 

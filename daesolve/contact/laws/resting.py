@@ -5,8 +5,8 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from daesolve.contact.decisions import Answer, State
-from daesolve.contact.laws.rubbing_instant import Instant
+from daesolve.contact.decisions import ContactSolution, ContactState
+from daesolve.contact.laws.rubbing_instant import TouchingContacts
 from daesolve.core.equations.contact_rows import SpatialRubbing
 from daesolve.core.equations.dynamics import Dynamics
 
@@ -18,7 +18,9 @@ STILL = 1e-10
 """A speed or an acceleration below this fraction of its terms counts as zero."""
 
 
-def at_rest(instant: Instant, answer: Answer, velocities: np.ndarray, length: float) -> bool:
+def at_rest(
+    instant: TouchingContacts, answer: ContactSolution, velocities: np.ndarray, length: float
+) -> bool:
     """Return whether nothing moves or begins to move.
 
     Parameters
@@ -30,13 +32,17 @@ def at_rest(instant: Instant, answer: Answer, velocities: np.ndarray, length: fl
     length
         The size of the motion, m: a fall through it has the speeds with which others compare.
     """
-    if not all(state is State.STICKS for state in answer.states if state is not State.OPEN):
+    if not all(
+        state is ContactState.STICKS for state in answer.states if state is not ContactState.OPEN
+    ):
         return False
     left = instant.accelerations + instant.thrown @ answer.reactions
     return are_still(instant, velocities, left, length)
 
 
-def are_still(instant: Instant, velocities: np.ndarray, left: np.ndarray, length: float) -> bool:
+def are_still(
+    instant: TouchingContacts, velocities: np.ndarray, left: np.ndarray, length: float
+) -> bool:
     """Return whether velocities and the accelerations that are left, (nv,) each, are none."""
     pull = max(float(np.max(instant.size)), float(np.max(np.abs(instant.accelerations))))
     slow = STILL * np.sqrt(length * pull)

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact.laws.resting import is_timed
-from daesolve.contact.laws.rubbing_impacts import Place
+from daesolve.contact.laws.rubbing_impacts import DecisionState
 from daesolve.contact.laws.rubbing_instant import ContactNumbers
 from daesolve.core.events.jumps import with_references
 from daesolve.core.events.law import Setting
@@ -30,7 +30,7 @@ class ContactFunctions:
         values = with_references(dynamics, t, x, p, works)
         self._references = Evaluator(ca.Function("references", [t, x, works, p], [values]))
 
-    def referred(self, place: Place, p: np.ndarray) -> np.ndarray:
+    def referred(self, place: DecisionState, p: np.ndarray) -> np.ndarray:
         """Return values with the references of the motion that begins here."""
         return np.array(self._references(place.time, place.x, place.works, p)[0])
 

@@ -6,11 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.contact.decisions import Answer, Decision, collide, impact_without_collision
-from daesolve.contact.decisions import Impact as Collision
+from daesolve.contact.decisions import (
+    ContactImpact,
+    ContactSolution,
+    Decision,
+    collide,
+    impact_without_collision,
+)
 from daesolve.contact.laws.jams import beyond_jam, growth, stopped_by_jam
 from daesolve.contact.laws.redundant_contacts import PARALLEL
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, Instant, Rates, speeds_of
+from daesolve.contact.laws.rubbing_instant import ContactNumbers, Rates, TouchingContacts, speeds_of
 from daesolve.core.events.choices import ContactPolicy
 from daesolve.core.results.trajectory.results import Impact
 from daesolve.errors import (
@@ -33,7 +38,7 @@ MOST_IMPACTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class DecisionState:
     """The place of a decision: time, states of the equations followed by works, and values."""
 
     time: float
@@ -42,7 +47,7 @@ class Place:
     p: np.ndarray
 
 
-class Impacts:
+class CollisionResolver:
     """Lets contacts collide.
 
     Parameters
@@ -60,8 +65,8 @@ class Impacts:
         self._springs = springs
 
     def collided(
-        self, place: Place, touching: np.ndarray, zero: np.ndarray, rates: Rates
-    ) -> tuple[Place, Rates, list[Impact | None], np.ndarray, np.ndarray]:
+        self, place: DecisionState, touching: np.ndarray, zero: np.ndarray, rates: Rates
+    ) -> tuple[DecisionState, Rates, list[Impact | None], np.ndarray, np.ndarray]:
         """Let contacts collide until none closes.
 
         Returns
@@ -109,8 +114,8 @@ class Impacts:
         )
 
     def _impact(
-        self, place: Place, instant: Instant, rates: Rates, lowest: np.ndarray
-    ) -> tuple[Collision, np.ndarray]:
+        self, place: DecisionState, instant: TouchingContacts, rates: Rates, lowest: np.ndarray
+    ) -> tuple[ContactImpact, np.ndarray]:
         """Return the impact, and which contacts stay because they would hardly bounce.
 
         A contact that stays pushes as much as the bounces that are left out, and so has their
@@ -126,8 +131,8 @@ class Impacts:
         return self._collided(place, instant, rates, np.where(slow, 0.0, own)), slow
 
     def _collided(
-        self, place: Place, instant: Instant, rates: Rates, restitution: np.ndarray
-    ) -> Collision:
+        self, place: DecisionState, instant: TouchingContacts, rates: Rates, restitution: np.ndarray
+    ) -> ContactImpact:
         """Return the impact by the law of the run."""
         which, policy = instant.which, self._policy.impacts
         velocities = np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
@@ -150,14 +155,14 @@ class Impacts:
         except UnsupportedError as error:
             raise ResetError(f"at t = {place.time:.10g} s {error}") from error
 
-    def _order(self, instant: Instant) -> list[str] | None:
+    def _order(self, instant: TouchingContacts) -> list[str] | None:
         """Return the order of impacts among the contacts that touch."""
         order = self._policy.impacts.order
         return None if order is None else [k for k in order if k in instant.contacts.names]
 
     def _settled(
-        self, place: Place, instant: Instant, rates: Rates, lowest: np.ndarray
-    ) -> tuple[Place, Rates]:
+        self, place: DecisionState, instant: TouchingContacts, rates: Rates, lowest: np.ndarray
+    ) -> tuple[DecisionState, Rates]:
         """Let contacts stay that hardly part, or hardly meet; those that stick still do."""
         which = instant.which
         speeds = rates.gaps[which]
@@ -178,7 +183,7 @@ class Impacts:
         return replace(place, x=x), replace(rates, gaps=gaps, slips=slips)
 
     def _recorded(
-        self, place: Place, x: np.ndarray, instant: Instant, impulses: np.ndarray
+        self, place: DecisionState, x: np.ndarray, instant: TouchingContacts, impulses: np.ndarray
     ) -> Impact:
         """Return an impact from the states before and after, and the energy without a work."""
         labels = self.dynamics.labels.reactions
@@ -199,8 +204,8 @@ class Impacts:
         return Impact(named, kinetic, remaining, miss)
 
     def freed(
-        self, place: Place, closed: np.ndarray, rates: Rates, error: NoMotion | None = None
-    ) -> tuple[Place, Rates, Impact]:
+        self, place: DecisionState, closed: np.ndarray, rates: Rates, error: NoMotion | None = None
+    ) -> tuple[DecisionState, Rates, Impact]:
         """Return place, rates and impact after the impact without a collision of some contacts.
 
         Raises
@@ -228,7 +233,7 @@ class Impacts:
         none = np.zeros_like(closed)
         return place, rested(after, larger(rates, after), none, none), impact
 
-    def parted(self, place: Place, opening: np.ndarray) -> Place:
+    def parted(self, place: DecisionState, opening: np.ndarray) -> DecisionState:
         """Let no gap that opens close by rounding: it would be met again at once."""
         for _ in range(MOST_IMPACTS):
             rates = self._numbers.rates(place.time, place.x, place.p)
@@ -245,7 +250,7 @@ class Impacts:
         return place
 
 
-def _rounding(instant: Instant, rates: Rates) -> np.ndarray:
+def _rounding(instant: TouchingContacts, rates: Rates) -> np.ndarray:
     """Return the rates of gaps that are rounding beside those which other contacts would give."""
     count = len(instant.which)
     answers = np.abs(instant.contacts.matrix[:count, :count])
@@ -279,7 +284,7 @@ def rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) ->
     return rates.rested(still, stopped | slow)
 
 
-def only(found: Decision, time: float) -> Answer:
+def only(found: Decision, time: float) -> ContactSolution:
     """Return the answer of a decision; raise an error with the time unless there is exactly one."""
     try:
         return found.only()

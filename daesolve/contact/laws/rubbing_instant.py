@@ -17,7 +17,7 @@ from daesolve.errors import ResetError, UnsupportedError
 
 
 @dataclass(frozen=True, eq=False)
-class Instant:
+class TouchingContacts:
     """The contacts that touch at an instant.
 
     Parameters
@@ -216,7 +216,7 @@ class ContactNumbers:
 
     def instant(
         self, time: float, x: np.ndarray, p: np.ndarray, touching: np.ndarray, rates: Rates
-    ) -> Instant:
+    ) -> TouchingContacts:
         """Return how the touching contacts respond, with all other constraints kept.
 
         Raises
@@ -252,7 +252,9 @@ class ContactNumbers:
         size = np.abs(jacobian) @ np.abs(free) + np.abs(bias.ravel())
         rates_free = jacobian @ free + bias.ravel()
         kept = kept[:, :-1]
-        return Instant(time, which, contacts, rates_free, jacobian, thrown, kept, size, free)
+        return TouchingContacts(
+            time, which, contacts, rates_free, jacobian, thrown, kept, size, free
+        )
 
     def _rows(self, table: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return the rows of gaps and slips of some contacts; a smooth one has none of slip."""

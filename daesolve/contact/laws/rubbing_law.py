@@ -27,8 +27,8 @@ from daesolve.contact.laws.jams import (
 )
 from daesolve.contact.laws.resting import at_rest
 from daesolve.contact.laws.rubbing_functions import functions_of, stepped
-from daesolve.contact.laws.rubbing_impacts import STILL, Impacts, Place, rested
-from daesolve.contact.laws.rubbing_instant import Instant, Rates
+from daesolve.contact.laws.rubbing_impacts import STILL, CollisionResolver, DecisionState, rested
+from daesolve.contact.laws.rubbing_instant import Rates, TouchingContacts
 from daesolve.contact.laws.rubbing_modes import (
     answer_of,
     are_chosen,
@@ -104,7 +104,7 @@ class RubbingLaw(SwitchingLaw):
         self._functions = functions_of(setting)
         self._numbers = self._functions.numbers
         springs = setting.contacts.springs
-        self._collisions = Impacts(self._numbers, setting.contacts, springs=springs)
+        self._collisions = CollisionResolver(self._numbers, setting.contacts, springs=springs)
         self._let_go = LettingGo(setting)
 
     @classmethod
@@ -146,7 +146,7 @@ class RubbingLaw(SwitchingLaw):
         zero = np.maximum(book.tolerances[self._closing], TOUCHING)
         met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
         count = self.dynamics.x.numel()
-        place = Place(time, x[:count], x[count:], p)
+        place = DecisionState(time, x[:count], x[count:], p)
         rates = self._numbers.rates(time, place.x, p)
         before = self._standing(place, p, met, rates)
         met &= ~self._parting(place, rates, met & ~before & ~np.isin(self._closing, list(fired)))
@@ -211,7 +211,7 @@ class RubbingLaw(SwitchingLaw):
 
     def _next(
         self,
-        place: Place,
+        place: DecisionState,
         closed: np.ndarray,
         rates: Rates,
         book: GuardBook,
@@ -252,7 +252,7 @@ class RubbingLaw(SwitchingLaw):
         mode = self._agreeing(place, modes, book, instant, zero)
         return mode, rests and mode is modes[0]
 
-    def _parting(self, place: Place, rates: Rates, near: np.ndarray) -> np.ndarray:
+    def _parting(self, place: DecisionState, rates: Rates, near: np.ndarray) -> np.ndarray:
         """Return which contacts are open, of those near zero: slow, but ever faster."""
         parting = near & (rates.gaps > STILL * rates.gap_sizes)
         if parting.any():
@@ -263,7 +263,7 @@ class RubbingLaw(SwitchingLaw):
         return parting
 
     def _standing(
-        self, place: Place, p: np.ndarray, touching: np.ndarray, rates: Rates
+        self, place: DecisionState, p: np.ndarray, touching: np.ndarray, rates: Rates
     ) -> np.ndarray:
         """Return which contacts are closed in a mode, with those that others keep closed."""
         closed = self._numbers.closed(p)
@@ -288,10 +288,10 @@ class RubbingLaw(SwitchingLaw):
 
     def _agreeing(
         self,
-        place: Place,
+        place: DecisionState,
         modes: Sequence[np.ndarray],
         book: GuardBook,
-        instant: Instant,
+        instant: TouchingContacts,
         zero: np.ndarray,
     ) -> np.ndarray:
         """Return the first mode that agrees with the motion a small step on.
@@ -331,7 +331,7 @@ class RubbingLaw(SwitchingLaw):
             )
         return resting
 
-    def _moment(self, place: Place, instant: Instant, zero: np.ndarray) -> float:
+    def _moment(self, place: DecisionState, instant: TouchingContacts, zero: np.ndarray) -> float:
         """Return a time in which bodies move by their own size, s."""
         pull, speed = float(np.max(instant.size)), _speed(instant, zero)
         return speed / pull if pull > 0.0 else 1.0
@@ -403,7 +403,7 @@ class RubbingLaw(SwitchingLaw):
 
     # -- jams ---------------------------------------------------------------------------------
 
-    def _near_jam(self, place: Place, book: GuardBook) -> bool:
+    def _near_jam(self, place: DecisionState, book: GuardBook) -> bool:
         if self._jam is None:
             return False
         x = np.concatenate([place.x, place.works])
@@ -443,6 +443,6 @@ class RubbingLaw(SwitchingLaw):
         )
 
 
-def _speed(instant: Instant, zero: np.ndarray) -> float:
+def _speed(instant: TouchingContacts, zero: np.ndarray) -> float:
     """Return the speed that bodies reach in a fall through their own size, m/s."""
     return float(np.sqrt(1e12 * float(np.max(zero)) * float(np.max(instant.size))))

@@ -7,51 +7,51 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact.decisions import Answer, Decision, State
+from daesolve.contact.decisions import ContactSolution, ContactState, Decision
 from daesolve.contact.laws.redundant_contacts import (
     ClosedContacts,
-    Kept,
+    IndependentContacts,
     are_still,
     borne_by,
     shares_of,
     with_standing,
 )
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, Instant
+from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
 from daesolve.core.events.choices import ContactPolicy
 from daesolve.errors import ContactError, ResetError
 
-States = tuple[State, ...]
+States = tuple[ContactState, ...]
 
 
-def of_all(instant: Instant, states: States) -> Mapping[int, State]:
+def of_all(instant: TouchingContacts, states: States) -> Mapping[int, ContactState]:
     """Return the states of the contacts that touch, by their index."""
     return dict(zip(instant.which.tolist(), states, strict=True))
 
 
 def states_of(
     numbers: ContactNumbers, p: np.ndarray, which: np.ndarray
-) -> tuple[State | None, ...]:
+) -> tuple[ContactState | None, ...]:
     """Return the states of some contacts in a mode; None for those that are open in it."""
     stuck, closed = numbers.stuck(p), numbers.closed(p)
 
-    def state(contact: int) -> State | None:
+    def state(contact: int) -> ContactState | None:
         rubbing = numbers.rubbing[contact]
         if not closed[contact]:
             return None
         if rubbing is None or stuck[contact]:
-            return State.STICKS
-        return State.FORWARD if p[rubbing.slides] > 0.0 else State.BACKWARD
+            return ContactState.STICKS
+        return ContactState.FORWARD if p[rubbing.slides] > 0.0 else ContactState.BACKWARD
 
     return tuple(map(state, which.tolist()))
 
 
 def answer_of(
     found: Decision,
-    so_far: Sequence[State | None],
+    so_far: Sequence[ContactState | None],
     lost: np.ndarray,
     policy: ContactPolicy,
     time: float | None = None,
-) -> Answer:
+) -> ContactSolution:
     """Return the one motion that is possible, or that which a policy takes of several.
 
     Parameters
@@ -79,7 +79,7 @@ def answer_of(
             replace(answer, states=states, also=())
             for answer in found.answers
             for states in answer.candidates
-            if all(states[k] is State.OPEN for k in np.flatnonzero(lost).tolist())
+            if all(states[k] is ContactState.OPEN for k in np.flatnonzero(lost).tolist())
         ]
         if len(opens) == 1:
             return opens[0]
@@ -99,15 +99,15 @@ def answer_of(
         raise type(error)(f"{when}{error}{onward}", error.solution) from error
 
 
-def _goes_on(states: Sequence[State], so_far: Sequence[State | None]) -> bool:
+def _goes_on(states: Sequence[ContactState], so_far: Sequence[ContactState | None]) -> bool:
     return all(old in (None, new) for new, old in zip(states, so_far, strict=True))
 
 
 def in_states(
     numbers: ContactNumbers,
-    instant: Instant,
+    instant: TouchingContacts,
     p: np.ndarray,
-    states: Mapping[int, State],
+    states: Mapping[int, ContactState],
     slips: np.ndarray,
     reactions: np.ndarray | None,
     *,
@@ -161,7 +161,7 @@ def in_states(
         rubbing = numbers.rubbing[contact]
         if rubbing is not None:
             p[rubbing.slides] = side
-            if chosen and rest and states[contact] is not State.OPEN:
+            if chosen and rest and states[contact] is not ContactState.OPEN:
                 assert rubbing.rests is not None
                 p[rubbing.rests] = 1.0
     for k in kept.normals:
@@ -177,9 +177,9 @@ def in_states(
 
 def borne_modes(
     numbers: ContactNumbers,
-    touching: tuple[Instant, np.ndarray, np.ndarray],
+    touching: tuple[TouchingContacts, np.ndarray, np.ndarray],
     p: np.ndarray,
-    answer: Answer,
+    answer: ContactSolution,
     *,
     rest: bool = False,
 ) -> list[np.ndarray]:
@@ -218,7 +218,7 @@ def borne_modes(
     return modes
 
 
-def standing(numbers: ContactNumbers, instant: Instant, p: np.ndarray) -> np.ndarray:
+def standing(numbers: ContactNumbers, instant: TouchingContacts, p: np.ndarray) -> np.ndarray:
     """Return which contacts are closed in the mode of p, with those that others keep closed."""
     closed, count = numbers.closed(p), len(instant.which)
     places: list[int] = instant.which.tolist()
@@ -258,7 +258,10 @@ def chosen_among(numbers: ContactNumbers, closed: np.ndarray) -> str:
 
 
 def _undetermined(
-    numbers: ContactNumbers, instant: Instant, contacts: ClosedContacts, kept: Kept
+    numbers: ContactNumbers,
+    instant: TouchingContacts,
+    contacts: ClosedContacts,
+    kept: IndependentContacts,
 ) -> ResetError:
     left = [k for k in contacts.normals if k not in kept.normals]
     what, place = ("reaction", left[0]) if left else ("friction", next(iter(kept.idle)))

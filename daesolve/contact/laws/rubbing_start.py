@@ -10,7 +10,7 @@ from daesolve.contact.decisions import decide
 from daesolve.contact.laws.jams import going_on
 from daesolve.contact.laws.redundant_contacts import with_standing
 from daesolve.contact.laws.resting import SHARED, at_rest, is_timed
-from daesolve.contact.laws.rubbing_impacts import Impacts, Place, rested
+from daesolve.contact.laws.rubbing_impacts import CollisionResolver, DecisionState, rested
 from daesolve.contact.laws.rubbing_instant import ContactNumbers
 from daesolve.contact.laws.rubbing_modes import (
     answer_of,
@@ -41,7 +41,7 @@ def begun(dynamics: Dynamics, beginning: Beginning) -> Beginning:
         return beginning
     numbers = ContactNumbers(dynamics)
     p = dynamics.value_vector(dict(beginning.values))
-    place = Place(beginning.time, beginning.state, np.empty(0), p)
+    place = DecisionState(beginning.time, beginning.state, np.empty(0), p)
     touching = numbers.closed(p)
     rates = numbers.rates(place.time, place.x, p)
     rates = rested(rates, rates, touching, np.zeros_like(touching))
@@ -62,7 +62,7 @@ def begun(dynamics: Dynamics, beginning: Beginning) -> Beginning:
         rest = at_rest(instant, answer, place.x[dynamics.position_count :], length)
     except NoMotion as error:
         # The impact that follows, if one does, is an event of the run.
-        Impacts(numbers, beginning.contacts).freed(place, touching, rates, error)
+        CollisionResolver(numbers, beginning.contacts).freed(place, touching, rates, error)
         states = so_far
     rest = rest and not is_timed(dynamics)
     chosen = in_states(numbers, instant, p, of_all(instant, states), slips, reactions, rest=rest)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.contact.decisions import Answer
+from daesolve.contact.decisions import ContactSolution
 from daesolve.contact.decisions.sharing import BestShare, best_share
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, Instant
+from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
 from daesolve.core.equations.contact_rows import SpatialRubbing
 
 PARALLEL = 1e-9
@@ -70,7 +70,10 @@ class Shares:
 
     @staticmethod
     def of(
-        instant: Instant, closed: Sequence[int], stuck: Sequence[int], chosen: Sequence[int]
+        instant: TouchingContacts,
+        closed: Sequence[int],
+        stuck: Sequence[int],
+        chosen: Sequence[int],
     ) -> Shares:
         """Return those of contacts that stick, with the rows that are held of their slips."""
         contacts = instant.contacts
@@ -99,7 +102,11 @@ def are_split(numbers: ContactNumbers) -> bool:
 
 
 def share(
-    numbers: ContactNumbers, instant: Instant, p: np.ndarray, shares: Shares, answer: Answer
+    numbers: ContactNumbers,
+    instant: TouchingContacts,
+    p: np.ndarray,
+    shares: Shares,
+    answer: ContactSolution,
 ) -> None:
     """Put into p a share of friction that is not determined."""
     stuck = list(shares.stuck)
@@ -129,7 +136,7 @@ class Sharing:
     """
 
     numbers: ContactNumbers
-    instant: Instant
+    instant: TouchingContacts
     p: np.ndarray
     stuck: tuple[int, ...]
     shares: Shares
@@ -138,7 +145,7 @@ class Sharing:
     @staticmethod
     def of(
         numbers: ContactNumbers,
-        instant: Instant,
+        instant: TouchingContacts,
         p: np.ndarray,
         reactions: Callable[[float], np.ndarray],
     ) -> Sharing | None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.contact.decisions import Answer, State, decide
+from daesolve.contact.decisions import ContactSolution, ContactState, decide
 from daesolve.contact.laws.resting import are_still, at_rest
 from daesolve.contact.laws.rubbing_functions import stepped
-from daesolve.contact.laws.rubbing_impacts import STILL, Place
-from daesolve.contact.laws.rubbing_instant import Instant, Rates, speeds_of
+from daesolve.contact.laws.rubbing_impacts import STILL, DecisionState
+from daesolve.contact.laws.rubbing_instant import Rates, TouchingContacts, speeds_of
 from daesolve.contact.laws.rubbing_law import RubbingLaw
 from daesolve.contact.laws.rubbing_modes import chosen_among
 from daesolve.contact.laws.shared_friction import (
@@ -115,7 +115,7 @@ class SpatialLaw(RubbingLaw):
         gaps = book.measure(time, x, p)[0][self._closing]
         met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
         count = self.dynamics.x.numel()
-        place = Place(time, x[:count], x[count:], p)
+        place = DecisionState(time, x[:count], x[count:], p)
         before = p[numbers.holds] == 1.0
         rates = numbers.rates(time, place.x, p)
         met &= ~self._parting(place, rates, met & ~before & ~np.isin(self._closing, list(fired)))
@@ -173,7 +173,7 @@ class SpatialLaw(RubbingLaw):
         if not are_split(numbers) and idle.any():
             book.carried.said.setdefault(chosen_among(numbers, closed), time)
 
-    def _rests(self, place: Place, p: np.ndarray, zero: np.ndarray) -> bool:
+    def _rests(self, place: DecisionState, p: np.ndarray, zero: np.ndarray) -> bool:
         """Return whether nothing moves on closed contacts that stick, and nothing begins to."""
         closed = self._numbers.closed(p)
         if not closed.any() or not np.all(self._stuck(p)[closed & self._numbers.rubs]):
@@ -196,24 +196,24 @@ class SpatialLaw(RubbingLaw):
         """Return which contacts stick where they are closed, (n,)."""
         return (self._values(p, "slides") == 0.0) & self._numbers.rubs
 
-    def _stopped(self, place: Place, fired: np.ndarray) -> np.ndarray:
+    def _stopped(self, place: DecisionState, fired: np.ndarray) -> np.ndarray:
         """Return which slips end, of those whose size or direction fires, (n, 2)."""
         rates = self._numbers.rates(place.time, place.x, place.p)
         least = np.maximum(self._least(place), STILL * speeds_of(rates.slip_sizes))
         return fired[:, 0] | (fired[:, 1] & (speeds_of(rates.slips) <= least))
 
-    def _least(self, place: Place) -> np.ndarray:
+    def _least(self, place: DecisionState) -> np.ndarray:
         """Return the slips that count as none, (n,)."""
         return self._values(place.p, "still") * np.sqrt(1.0 + place.time**2)
 
     def _halted(
         self,
-        place: Place,
+        place: DecisionState,
         held: tuple[np.ndarray, np.ndarray],
         stuck: np.ndarray,
         stopped: np.ndarray,
         gives: np.ndarray,
-    ) -> tuple[Place, Rates]:
+    ) -> tuple[DecisionState, Rates]:
         """Remove at once the rest of slips that end, and of those that end with them.
 
         Also what a solver's errors have left of those that were held and are about to begin, as it
@@ -242,7 +242,7 @@ class SpatialLaw(RubbingLaw):
         # What a constraint holds at zero is zero up to rounding, however slow the motion is.
         return place, rates.rested(still, before & (stuck | stopped))
 
-    def _implied(self, place: Place, closed: np.ndarray, rates: Rates) -> Rates:
+    def _implied(self, place: DecisionState, closed: np.ndarray, rates: Rates) -> Rates:
         """Set slips to zero that follow from others which are zero, like that of a fourth foot."""
         still = closed & self._numbers.rubs & rates.resting
         moving = closed & self._numbers.rubs & ~rates.resting
@@ -261,7 +261,7 @@ class SpatialLaw(RubbingLaw):
         return rates.rested(np.zeros_like(still), still)
 
     @staticmethod
-    def _speeds(rates: Rates, instant: Instant) -> np.ndarray:
+    def _speeds(rates: Rates, instant: TouchingContacts) -> np.ndarray:
         """Return the rates of gaps and slips of what touches, in the order of its rows."""
         which = instant.which
         return np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
@@ -277,7 +277,7 @@ class SpatialLaw(RubbingLaw):
 
     def _going_on(
         self,
-        place: Place,
+        place: DecisionState,
         closed: np.ndarray,
         rates: Rates,
         given_up: tuple[np.ndarray, bool],
@@ -336,21 +336,31 @@ class SpatialLaw(RubbingLaw):
             chosen = self._agreeing(place, modes, book, instant, zero)
         return self._turning(place, chosen)
 
-    def _stays(self, place: Place, instant: Instant, answer: Answer, zero: np.ndarray) -> bool:
+    def _stays(
+        self,
+        place: DecisionState,
+        instant: TouchingContacts,
+        answer: ContactSolution,
+        zero: np.ndarray,
+    ) -> bool:
         """Return whether everything rests from here on, whatever the loads are."""
         if self._functions.timed:
             return False
         velocities = place.x[self.dynamics.position_count :]
         return at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
 
-    def _decided(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
+    def _decided(
+        self, place: DecisionState, instant: TouchingContacts, slips: np.ndarray
+    ) -> ContactSolution:
         """Return what contacts do next, as decided for all of them together."""
         closure = SPRINGS if self._springs else None
         found = decide(instant.contacts, instant.free, slips, closure=closure)
         so_far = states_of(self._numbers, place.p, instant.which)
         return answer_in_space(found, so_far, self._policy, place.time)
 
-    def _as_before(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
+    def _as_before(
+        self, place: DecisionState, instant: TouchingContacts, slips: np.ndarray
+    ) -> ContactSolution:
         """Return the reactions with which what touches continues as before."""
         p, contacts = place.p, instant.contacts
         begin = np.concatenate([place.x, place.works])
@@ -366,8 +376,8 @@ class SpatialLaw(RubbingLaw):
             elif across:
                 tangential[k] = reactions[[*across]]
         rates = contacts.matrix @ np.concatenate([normal, tangential.ravel()]) + instant.free
-        return Answer(
-            states=tuple(State.SLIDES if one else State.STICKS for one in slides),
+        return ContactSolution(
+            states=tuple(ContactState.SLIDES if one else ContactState.STICKS for one in slides),
             normal=normal,
             tangential=tangential,
             gap_rates=rates[: contacts.count],
@@ -376,7 +386,9 @@ class SpatialLaw(RubbingLaw):
             names=contacts.names,
         )
 
-    def _sharing(self, place: Place, instant: Instant, p: np.ndarray) -> Sharing | None:
+    def _sharing(
+        self, place: DecisionState, instant: TouchingContacts, p: np.ndarray
+    ) -> Sharing | None:
         """Return what contacts share in the mode of p; None if all friction is determined."""
         begin = np.concatenate([place.x, place.works])
 
@@ -386,12 +398,14 @@ class SpatialLaw(RubbingLaw):
 
         return Sharing.of(self._numbers, instant, p, reactions)
 
-    def _followed(self, place: Place, instant: Instant, p: np.ndarray) -> np.ndarray:
+    def _followed(
+        self, place: DecisionState, instant: TouchingContacts, p: np.ndarray
+    ) -> np.ndarray:
         """Return values of a mode with the best share of friction that is not determined."""
         sharing = self._sharing(place, instant, p)
         return p if sharing is None else sharing.followed()
 
-    def _moment(self, place: Place, instant: Instant, zero: np.ndarray) -> float:
+    def _moment(self, place: DecisionState, instant: TouchingContacts, zero: np.ndarray) -> float:
         """Return a time in which bodies move by their own size, and slow slips do not turn, s."""
         speeds = speeds_of(self._numbers.rates(place.time, place.x, place.p).slips)[instant.which]
         # Friction turns and stops them as quickly as the loads are large, whatever else acts.
@@ -400,7 +414,7 @@ class SpatialLaw(RubbingLaw):
         turns = float(np.min(speeds[moving], initial=np.inf)) / (pull or 1.0)
         return min(super()._moment(place, instant, zero), turns)
 
-    def _turning(self, place: Place, p: np.ndarray) -> np.ndarray:
+    def _turning(self, place: DecisionState, p: np.ndarray) -> np.ndarray:
         """Return values in which slips that begin slowly turn as the motion turns them.
 
         Slip and direction are to agree a little later, where the slip is about to have a direction

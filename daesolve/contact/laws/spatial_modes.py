@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.contact.decisions import Answer, Decision, State
+from daesolve.contact.decisions import ContactSolution, ContactState, Decision
 from daesolve.contact.laws.rubbing_impacts import with_advice
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, Instant
+from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
 from daesolve.contact.laws.rubbing_modes import answer_of
 from daesolve.contact.laws.shared_friction import (
     PARALLEL,
@@ -40,7 +40,7 @@ ROUNDING = 64.0 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class ContactTransition:
     """What a contact does next.
 
     Parameters
@@ -51,38 +51,38 @@ class Course:
         (2,) the direction in which it begins to slide; None if it does not begin.
     """
 
-    state: State
+    state: ContactState
     heading: np.ndarray | None = None
 
 
-Courses = Mapping[int, Course]
+Courses = Mapping[int, ContactTransition]
 """What contacts that touch do, by their place among these."""
 
 
-def going_on(slips: np.ndarray) -> tuple[State, ...]:
+def going_on(slips: np.ndarray) -> tuple[ContactState, ...]:
     """Return the states of contacts that touch, by their slips (n, 2) alone: none opens."""
-    return tuple(State.SLIDES if slip.any() else State.STICKS for slip in slips)
+    return tuple(ContactState.SLIDES if slip.any() else ContactState.STICKS for slip in slips)
 
 
 def states_of(
     numbers: ContactNumbers, p: np.ndarray, which: np.ndarray
-) -> tuple[State | None, ...]:
+) -> tuple[ContactState | None, ...]:
     """Return the states of some contacts in the mode of p; None if one is open."""
     closed = numbers.closed(p)
 
-    def state(contact: int) -> State | None:
+    def state(contact: int) -> ContactState | None:
         rubbing = numbers.rubbing[contact]
         if not closed[contact]:
             return None
         slides = rubbing is not None and p[rubbing.slides] == 1.0
-        return State.SLIDES if slides else State.STICKS
+        return ContactState.SLIDES if slides else ContactState.STICKS
 
     return tuple(map(state, which.tolist()))
 
 
 def answer_in_space(
-    found: Decision, so_far: Sequence[State | None], policy: ContactPolicy, time: float
-) -> Answer:
+    found: Decision, so_far: Sequence[ContactState | None], policy: ContactPolicy, time: float
+) -> ContactSolution:
     """Return the one motion that is possible, or that which a policy takes of several.
 
     Parameters
@@ -101,7 +101,9 @@ def answer_in_space(
         raise with_advice(error) from error
 
 
-def candidates(instant: Instant, answer: Answer, slips: np.ndarray) -> list[Courses]:
+def candidates(
+    instant: TouchingContacts, answer: ContactSolution, slips: np.ndarray
+) -> list[Courses]:
     """Return the modes that agree with an answer to within rounding, its own first.
 
     A contact that is at the limit of its friction may stick on or begin to slide, against its
@@ -117,26 +119,26 @@ def candidates(instant: Instant, answer: Answer, slips: np.ndarray) -> list[Cour
     contacts = instant.contacts
     size = 1.0 + float(np.max(np.abs(answer.normal)))
     terms = np.abs(contacts.matrix) @ np.abs(answer.reactions) + instant.size
-    options: list[list[Course]] = []
+    options: list[list[ContactTransition]] = []
     for k, state in enumerate(answer.states):
         resting = not slips[k].any()
         normal, traction = float(answer.normal[k]), answer.tangential[k]
         rubs, limit = float(np.linalg.norm(traction)), contacts.static[k] * normal
         rate = answer.slip_rates[k]
         begins = _direction(-traction) if rubs > 0.0 else _direction(rate)
-        sliding = Course(State.SLIDES, begins if resting else None)
-        closed = sliding if state.slides or not resting else Course(State.STICKS)
-        chosen = [Course(State.OPEN) if state is State.OPEN else closed]
+        sliding = ContactTransition(ContactState.SLIDES, begins if resting else None)
+        closed = sliding if state.slides or not resting else ContactTransition(ContactState.STICKS)
+        chosen = [ContactTransition(ContactState.OPEN) if state is ContactState.OPEN else closed]
         tangents = contacts.tangents(k)
         creeps = float(np.linalg.norm(rate)) <= NEAR * float(np.max(terms[tangents]))
-        if resting and state is State.STICKS and rubs >= (1.0 - NEAR) * limit > 0.0:
+        if resting and state is ContactState.STICKS and rubs >= (1.0 - NEAR) * limit > 0.0:
             chosen.append(sliding)
         elif resting and state.slides and creeps and contacts.static[k] > 0.0:
-            chosen.append(Course(State.STICKS))
-        if state is State.OPEN and answer.gap_rates[k] <= NEAR * terms[k]:
-            chosen.append(sliding if not resting else Course(State.STICKS))
-        elif state is not State.OPEN and normal <= NEAR * size:
-            chosen.append(Course(State.OPEN))
+            chosen.append(ContactTransition(ContactState.STICKS))
+        if state is ContactState.OPEN and answer.gap_rates[k] <= NEAR * terms[k]:
+            chosen.append(sliding if not resting else ContactTransition(ContactState.STICKS))
+        elif state is not ContactState.OPEN and normal <= NEAR * size:
+            chosen.append(ContactTransition(ContactState.OPEN))
         options.append(chosen)
     modes = list(itertools.islice(itertools.product(*options), MOST))
     # What shares a load comes to the limit together.
@@ -153,10 +155,10 @@ def _direction(vector: np.ndarray) -> np.ndarray:
 
 def in_courses(
     numbers: ContactNumbers,
-    instant: Instant,
+    instant: TouchingContacts,
     p: np.ndarray,
     courses: Courses,
-    answer: Answer,
+    answer: ContactSolution,
     slips: np.ndarray,
     terms: np.ndarray,
     *,
@@ -192,7 +194,7 @@ def in_courses(
             p[[*rubbing.split, *rubbing.shift, *rubbing.along]] = 0.0
     for k, course in courses.items():
         contact = int(instant.which[k])
-        p[numbers.holds[contact]] = float(course.state is not State.OPEN)
+        p[numbers.holds[contact]] = float(course.state is not ContactState.OPEN)
         rubbing = numbers.rubbing[contact]
         if not isinstance(rubbing, SpatialRubbing):
             continue
@@ -215,17 +217,17 @@ def in_courses(
 
 def _held(
     numbers: ContactNumbers,
-    instant: Instant,
+    instant: TouchingContacts,
     p: np.ndarray,
     courses: Courses,
-    answer: Answer,
+    answer: ContactSolution,
     slips: np.ndarray,
     *,
     springs: bool,
 ) -> np.ndarray:
     """Hold as many slips of what sticks as are independent, and split friction that is not."""
     contacts = instant.contacts
-    closed = [k for k, course in courses.items() if course.state is not State.OPEN]
+    closed = [k for k, course in courses.items() if course.state is not ContactState.OPEN]
     kept: list[int] = []
     for k in closed:
         if remaining(contacts.matrix, kept, [k])[0, 0] <= PARALLEL * contacts.matrix[k, k]:
@@ -233,7 +235,7 @@ def _held(
                 continue
             raise _undetermined(instant, numbers.names[int(instant.which[k])], answer)
         kept.append(k)
-    stuck = [k for k in closed if courses[k].state is State.STICKS]
+    stuck = [k for k in closed if courses[k].state is ContactState.STICKS]
     stuck = [k for k in stuck if numbers.rubbing[int(instant.which[k])] is not None]
     rows = [row for k in stuck for row in range(len(contacts.matrix))[contacts.tangents(k)]]
     chosen = independent(contacts.matrix, kept, rows)
@@ -253,7 +255,7 @@ def _held(
 
 
 def _idle(
-    instant: Instant,
+    instant: TouchingContacts,
     courses: Courses,
     slips: np.ndarray,
     held: tuple[Sequence[int], Sequence[int]],
@@ -290,7 +292,9 @@ def _idle(
     return idle
 
 
-def _undetermined(instant: Instant, name: str, answer: Answer) -> UndeterminedContact:
+def _undetermined(
+    instant: TouchingContacts, name: str, answer: ContactSolution
+) -> UndeterminedContact:
     return UndeterminedContact(
         f"at t = {instant.time:.10g} s the load of the contact {name!r} is not determined: its "
         "gap follows from the gaps of other closed contacts "

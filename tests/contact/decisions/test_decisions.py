@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import bisect
 
-from daesolve.contact.decisions import Contacts, State, decide
+from daesolve.contact.decisions import Contacts, ContactState, decide
 from daesolve.errors import (
     AmbiguousMotion,
     NoMotion,
@@ -20,7 +20,12 @@ from daesolve.errors import (
 from tests.contact.decisions.bodies import GRAVITY, block, standing
 from tests.contact.decisions.cases import agrees, case
 
-OPEN, STICKS, FORWARD, BACKWARD = State.OPEN, State.STICKS, State.FORWARD, State.BACKWARD
+OPEN, STICKS, FORWARD, BACKWARD = (
+    ContactState.OPEN,
+    ContactState.STICKS,
+    ContactState.FORWARD,
+    ContactState.BACKWARD,
+)
 
 
 def test_a_block_slides_down_an_incline_to_rest_as_the_reference_says():
@@ -128,7 +133,10 @@ def test_four_feet_at_rest_stand_and_slip_together_under_a_load():
     feet = [(x * 0.1, y * 0.1, -0.05) for x, y in ((1, 1), (-1, 1), (-1, -1), (1, -1))]
     body = standing(feet, 0.3, 1.0, np.diag([0.0042, 0.0042, 0.0067]))
     # A load along the floor, through the height of the feet, leaves N as it is.
-    for load, state in ((0.999 * 0.3 * GRAVITY, STICKS), (1.001 * 0.3 * GRAVITY, State.SLIDES)):
+    for load, state in (
+        (0.999 * 0.3 * GRAVITY, STICKS),
+        (1.001 * 0.3 * GRAVITY, ContactState.SLIDES),
+    ):
         push = np.zeros(6)
         push[:2] = load * np.array([0.6, 0.8])
         push[3:] = np.cross([0.0, 0.0, -0.05], push[:3])
@@ -152,7 +160,7 @@ def test_static_friction_holds_what_would_slide_on():
 def test_where_static_friction_is_at_its_limit_both_sticking_and_sliding_are_named(directions):
     sizes = np.eye(1 + directions)
     body = Contacts(sizes, np.array([0.2]), np.array([0.5]), directions=directions)
-    slides = FORWARD if directions == 1 else State.SLIDES
+    slides = FORWARD if directions == 1 else ContactState.SLIDES
     for beyond, expected in ((-1e-8, {STICKS}), (0.0, {STICKS, slides}), (1e-8, {slides})):
         free = np.zeros(1 + directions)
         free[:2] = -1.0, 0.5 + beyond
@@ -162,7 +170,7 @@ def test_where_static_friction_is_at_its_limit_both_sticking_and_sliding_are_nam
 
 def test_static_friction_holds_in_space_as_well():
     body = Contacts(np.eye(3), np.array([0.2]), np.array([0.5]), directions=2)
-    for pull, state in ((0.1, STICKS), (0.4, STICKS), (0.6, State.SLIDES)):
+    for pull, state in ((0.1, STICKS), (0.4, STICKS), (0.6, ContactState.SLIDES)):
         answer = decide(body, [-1.0, 0.6 * pull, 0.8 * pull]).only()
         assert answer.states == (state,)
         expected = 0.0 if state is STICKS else pull - 0.2

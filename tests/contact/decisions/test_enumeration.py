@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daesolve.contact.decisions import Contacts, State, decide, newton, poisson
+from daesolve.contact.decisions import Contacts, ContactState, decide, newton, poisson
 from daesolve.errors import AmbiguousMotion, ContactError, NoMotion, UndeterminedContact
 from tests.contact.decisions.cases import case
 
-SIDES = {State.FORWARD: 1.0, State.BACKWARD: -1.0}
+SIDES = {ContactState.FORWARD: 1.0, ContactState.BACKWARD: -1.0}
 CONFIGURATIONS = 1000
 
 
@@ -166,7 +166,7 @@ def test_three_feet_on_one_plane_stick_whatever_their_reactions_are():
     for method in ("pivot", "enumerate", "branch"):
         answer = decide(contacts, free, method=method).only()
         if method != "pivot":
-            assert answer.states == (State.STICKS,) * 3
+            assert answer.states == (ContactState.STICKS,) * 3
             assert not answer.normal_determined
         np.testing.assert_allclose(answer.rates, 0.0, atol=1e-12)
         assert answer.normal.sum() == pytest.approx(9.81)

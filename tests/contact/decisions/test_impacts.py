@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from scipy.optimize import bisect
 
-from daesolve.contact.decisions import Contacts, State, collide, newton, poisson, routh, sequential
+from daesolve.contact.decisions import (
+    Contacts,
+    ContactState,
+    collide,
+    newton,
+    poisson,
+    routh,
+    sequential,
+)
 from daesolve.errors import (
     EnergyGain,
     OrderDecides,
@@ -23,7 +31,12 @@ from tests.contact.decisions.bodies import GRAVITY, ball, balls, block, brick, d
 from tests.contact.decisions.cases import agrees, case, cases
 
 LAWS = ("newton", "poisson", "routh")
-LETTERS = {State.OPEN: "o", State.STICKS: "s", State.FORWARD: "+", State.BACKWARD: "-"}
+LETTERS = {
+    ContactState.OPEN: "o",
+    ContactState.STICKS: "s",
+    ContactState.FORWARD: "+",
+    ContactState.BACKWARD: "-",
+}
 
 
 def letters(impact):
@@ -83,8 +96,8 @@ def test_slip_sticks_and_reverses_between_the_bounds_of_the_reference(known):
         before = [-1.0, kappa * (1.0 + p["e"])]
         return newton(body.contacts, before, p["e"], tolerance=1e-15).phases[0][0]
 
-    upper = bisect(lambda kappa: 1.0 if does(kappa) is State.FORWARD else -1.0, -1.0, 2.0)
-    lower = bisect(lambda kappa: -1.0 if does(kappa) is State.BACKWARD else 1.0, -1.0, 2.0)
+    upper = bisect(lambda kappa: 1.0 if does(kappa) is ContactState.FORWARD else -1.0, -1.0, 2.0)
+    lower = bisect(lambda kappa: -1.0 if does(kappa) is ContactState.BACKWARD else 1.0, -1.0, 2.0)
     assert agrees(upper, values["kappa_plus"])
     assert agrees(lower, values["kappa_minus"])
     # The closed forms of the same bounds.
@@ -100,7 +113,7 @@ def test_a_rod_that_drops_sticks_from_the_friction_of_the_reference_on():
 
     def sticks(mu):
         impact = newton(rod(phi, mu).contacts, [-1.0, 0.0], tolerance=1e-15)
-        return 1.0 if impact.phases[0][0] is State.STICKS else -1.0
+        return 1.0 if impact.phases[0][0] is ContactState.STICKS else -1.0
 
     limit = bisect(sticks, 0.1, 1.0)
     assert agrees(limit, known["values"]["mu_stick"])
@@ -154,7 +167,9 @@ def test_a_ball_with_spin_bounces_three_times_as_the_reference_says(known):
     for bounce, kind in enumerate(known["modes"], start=1):
         impact = collide(body.contacts, body.rates(speed), "newton", p["e"])
         speed = speed + body.moved(impact.impulses)
-        assert impact.phases[0][0] is (State.SLIDES if kind == "slip" else State.STICKS)
+        assert impact.phases[0][0] is (
+            ContactState.SLIDES if kind == "slip" else ContactState.STICKS
+        )
         assert agrees(impact.normal[0], values[f"b{bounce}_Ln"])
         assert agrees(impact.tangential[0, 0], values[f"b{bounce}_Lx"])
         assert agrees(impact.tangential[0, 1], values[f"b{bounce}_Ly"])
@@ -179,7 +194,9 @@ def test_the_corner_of_a_brick_slips_or_sticks_as_the_reference_says(known):
     body = brick(p)
     before = body.rates([*p["v"], *p["omega"]])
     impact = newton(body.contacts, before, p["e"])
-    assert impact.phases[0][0] is (State.SLIDES if known["mode"] == "slip" else State.STICKS)
+    assert impact.phases[0][0] is (
+        ContactState.SLIDES if known["mode"] == "slip" else ContactState.STICKS
+    )
     assert agrees(impact.normal[0], values["Ln"])
     assert agrees(impact.tangential[0, 0], values["Lx"])
     assert agrees(impact.tangential[0, 1], values["Ly"])
@@ -290,7 +307,7 @@ def test_a_rocking_block_keeps_the_part_of_its_rate_that_housner_says():
     assert before[1] < 0.0
     impact = collide(body.contacts, before, "newton", 0.0)
     after = turning + body.moved(impact.impulses)
-    assert impact.phases == ((State.OPEN, State.STICKS),)
+    assert impact.phases == ((ContactState.OPEN, ContactState.STICKS),)
     assert agrees(after[2] / turning[2], values["ratio_rate"])
     ratio = abs(impact.tangential[1, 0] / impact.normal[1])
     assert agrees(ratio, values["impulse_ratio_T_over_N"])

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize
 
-from daesolve.contact.decisions import Contacts, State, decide, margins
+from daesolve.contact.decisions import Contacts, ContactState, decide, margins
 from daesolve.errors import NoMotion, PosingError, UndeterminedContact
 from tests.contact.decisions.bodies import GRAVITY, block, standing
 from tests.contact.decisions.cases import agrees, case
 
-STICKS = State.STICKS
+STICKS = ContactState.STICKS
 
 
 def test_a_contact_that_sticks_uses_its_traction_over_its_limit():
@@ -24,8 +24,8 @@ def test_a_contact_that_sticks_uses_its_traction_over_its_limit():
     assert found.stick == pytest.approx(1.0 - abs(traction) / (0.5 * normal), rel=1e-12)
     assert found.reactions_determined
     np.testing.assert_allclose(found.rates, 0.0, atol=1e-15)
-    assert margins(body, free, [State.OPEN]).stick == 1.0
-    sliding = margins(body, free, [State.BACKWARD])
+    assert margins(body, free, [ContactState.OPEN]).stick == 1.0
+    sliding = margins(body, free, [ContactState.BACKWARD])
     assert sliding.reactions[1] == pytest.approx(0.3 * sliding.reactions[0])
 
 
@@ -102,9 +102,9 @@ def test_bad_input_is_refused_by_name():
     with pytest.raises(PosingError, match="as many states"):
         margins(space, [-1.0, 0.0, 0.0], [])
     with pytest.raises(PosingError, match="no slip"):
-        margins(space, [-1.0, 0.0, 0.0], [State.SLIDES])
+        margins(space, [-1.0, 0.0, 0.0], [ContactState.SLIDES])
     with pytest.raises(PosingError, match="slides, but has no direction"):
-        margins(space, [-1.0, 0.0, 0.0], [State.FORWARD])
+        margins(space, [-1.0, 0.0, 0.0], [ContactState.FORWARD])
     twice = Contacts(np.ones((4, 4)), np.array([0.3, 0.3]))
     with pytest.raises(NoMotion, match="keep the contacts"):
         margins(twice, [-1.0, -2.0, 0.0, 0.0], [STICKS, STICKS])

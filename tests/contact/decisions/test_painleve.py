@@ -11,7 +11,7 @@ from scipy.optimize import bisect
 
 from daesolve.contact.decisions import (
     Contacts,
-    State,
+    ContactState,
     decide,
     friction_margin,
     impact_without_collision,
@@ -53,7 +53,7 @@ def test_a_sliding_rod_has_none_or_two_motions_where_the_reference_says(known):
     assert below.determinant < 0.0 < below.margin < 1.0
     assert len(below.decision.answers) == len(known["count_below"])
     states = {answer.states for answer in above.decision.answers}
-    assert states == {(State.OPEN,), (State.BACKWARD,)}
+    assert states == {(ContactState.OPEN,), (ContactState.BACKWARD,)}
     with pytest.raises(NoMotion):
         below.decision.only()
     with pytest.raises(AmbiguousMotion):
@@ -127,7 +127,7 @@ def test_the_time_at_which_a_rod_jams_is_that_of_the_reference():
     def slope(t, x):
         angle, rate, _ = x
         body = rod(angle, p["mu"], p["m"], p["l"], rate)
-        found = margins(body.contacts, body.free, [State.BACKWARD])
+        found = margins(body.contacts, body.free, [ContactState.BACKWARD])
         return [rate, body.moved(found.reactions)[2], found.rates[1]]
 
     def near(t, x):

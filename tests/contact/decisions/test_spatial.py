@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, root
 
-from daesolve.contact.decisions import Contacts, State, decide, newton, poisson
+from daesolve.contact.decisions import Contacts, ContactState, decide, newton, poisson
 from daesolve.errors import ContactError
 from tests.contact.decisions.bodies import double_pendulum
 
@@ -135,7 +135,7 @@ def test_contacts_that_slide_and_contacts_at_rest_are_decided_together():
         free[0] = -abs(free[0])
         direction = random.normal(size=2)
         answer = decide(contacts, free, [direction, np.zeros(2)]).only()
-        if answer.states[0] is State.OPEN:
+        if answer.states[0] is ContactState.OPEN:
             continue
         unit = direction / np.linalg.norm(direction)
         expected = -contacts.friction[0] * answer.normal[0] * unit

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from daesolve.contact.decisions import State, decide, margins
+from daesolve.contact.decisions import ContactState, decide, margins
 from tests.contact.decisions.bodies import standing
 from tests.contact.decisions.cases import agrees, case
 
@@ -34,7 +34,7 @@ class Tripod:
 
     def slope(self, x, states):
         body, free, slip = self.at(x)
-        sliding = np.array([[state is State.SLIDES] for state in states])
+        sliding = np.array([[state is ContactState.SLIDES] for state in states])
         reactions = margins(body.contacts, free, states, sliding * slip).reactions
         return np.concatenate([x[3:], body.moved(reactions)[[0, 1, 5]]])
 
@@ -67,7 +67,7 @@ def test_a_tripod_that_slides_and_spins_turns_about_one_foot_at_the_end():
     p, values = known["params"], known["values"]
     tripod = Tripod(p)
     start = np.array([0.0, 0.0, 0.0, *p["v0"]])
-    time, x = tripod.until_still(0.0, start, (State.SLIDES,) * 3, 0)
+    time, x = tripod.until_still(0.0, start, (ContactState.SLIDES,) * 3, 0)
     # The reference stopped the foot where it still moved at 1e-7 m/s, braked with 1.3743 m/s^2:
     # 7.3e-8 s early; its body rests 2.5e-8 s early for that. Without the cut it has these numbers.
     early = 1e-7 / 1.3743
@@ -76,7 +76,7 @@ def test_a_tripod_that_slides_and_spins_turns_about_one_foot_at_the_end():
     body, free, slip = tripod.at(x)
     slip[0] = 0.0
     answer = decide(body.contacts, free, slip).only()
-    assert answer.states == (State.STICKS, State.SLIDES, State.SLIDES)
+    assert answer.states == (ContactState.STICKS, ContactState.SLIDES, ContactState.SLIDES)
     time, x = tripod.until_still(time, x, answer.states, 1)
     assert time == pytest.approx(values["t_rest"]["value"], abs=3e-8)
     assert time == pytest.approx(0.2645709666587, abs=1e-10)
@@ -86,4 +86,4 @@ def test_a_tripod_that_slides_and_spins_turns_about_one_foot_at_the_end():
     np.testing.assert_allclose(x[:3], values["xy_angle_program_1"]["value"], atol=1e-7)
     x[3:] = 0.0
     resting = decide(*((body := tripod.at(x)[0]).contacts, body.free)).only()
-    assert resting.states == (State.STICKS,) * 3
+    assert resting.states == (ContactState.STICKS,) * 3

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from daesolve.contact.friction.impulse_equations import StepEquations
-from daesolve.contact.friction.impulse_step import Stepped, take_step
+from daesolve.contact.friction.impulse_step import ImpulseStep, take_step
 from daesolve.errors import BranchLost
 from tests.reference.prisms import Prism
 
@@ -22,7 +22,7 @@ def prism_equations() -> StepEquations:
     return StepEquations(prism(GENTLE))
 
 
-def step_of(body: Prism, speed: float, length: float) -> Stepped:
+def step_of(body: Prism, speed: float, length: float) -> ImpulseStep:
     values = {
         "mass": body.mass,
         "force_x": body.force_x,
