@@ -26,7 +26,7 @@ from daesolve.core.run.integration.run_options import requested_by
 from daesolve.core.solvers import State
 from daesolve.core.solvers.heyoka_code import translated
 from daesolve.core.solvers.taylor_kernel.instructions import instructions
-from daesolve.core.solvers.taylor_kernel.marching import March
+from daesolve.core.solvers.taylor_kernel.marching import LaneStepper
 from daesolve.plugins.bound_case import BoundCase
 
 from .common.conditions import Conditions, conditions, from_json
@@ -82,7 +82,7 @@ Marching = Callable[[], tuple[int, np.ndarray]]
 
 def kernel(problem: OdeProblem, start: State, until: float, lanes: int) -> Marching:
     """Return a function that integrates by the kernel in a number of lanes."""
-    march = March(instructions(problem.rhs), EPSILON, lanes)
+    march = LaneStepper(instructions(problem.rhs), EPSILON, lanes)
 
     def run() -> tuple[int, np.ndarray]:
         for lane in range(lanes):

@@ -142,7 +142,7 @@ def _taken(function: ca.Function, source: int, given: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Part:
+class MachineProgram:
     """A program for the machine.
 
     Its registers contain numbers shared by all states, then the given values, the intermediate
@@ -230,8 +230,8 @@ class Layout:
     """
 
     constants: np.ndarray
-    fixed: Part
-    moving: Part
+    fixed: MachineProgram
+    moving: MachineProgram
     columns: tuple[tuple[int, int], ...]
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
@@ -239,7 +239,7 @@ class Layout:
         return self.fixed.run(self.constants, values[None, :])[:, 0] if self.fixed.rows else NONE
 
 
-_CLASSES = named([Layout, Part])
+_CLASSES = named([Layout, MachineProgram])
 
 
 @lru_cache(maxsize=256)
@@ -329,7 +329,7 @@ def _part(
     inputs: Sequence[int],
     wanted: Sequence[tuple[int, int]],
     rows: int | None = None,
-) -> Part:
+) -> MachineProgram:
     """Order the computed values, and assign registers.
 
     Parameters
@@ -370,7 +370,7 @@ def _part(
     table = np.concatenate([codes, np.array(copied, dtype=np.int32).reshape(-1, 3)])
     table[table < 0] += count + rows
     kinds = np.append(values.kinds[order], np.full(len(copied), ASSIGN))
-    return Part(_runs(kinds), table, count + rows, rows)
+    return MachineProgram(_runs(kinds), table, count + rows, rows)
 
 
 def _runs(kinds: np.ndarray) -> np.ndarray:

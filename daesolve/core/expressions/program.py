@@ -30,7 +30,7 @@ Outputs = tuple[tuple[tuple[int, int], ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class ProgramValues:
     """The values of a program as arrays.
 
     Parameters
@@ -72,7 +72,7 @@ class Program:
         outputs: Outputs,
         origins: Sequence[int] | np.ndarray,
         steps: tuple[Step, ...] = (),
-        values: Values | None = None,
+        values: ProgramValues | None = None,
     ) -> None:
         self.outputs, self.origins = outputs, origins
         self._steps, self._values = steps, values
@@ -101,7 +101,7 @@ class Program:
         return tuple(zip(known.kinds.tolist(), pairs, strict=True))
 
     @cached_property
-    def values(self) -> Values:
+    def values(self) -> ProgramValues:
         """All values as arrays."""
         if self._values is not None:
             return self._values
@@ -113,7 +113,7 @@ class Program:
                 numbers[place] = taken[0]
             else:
                 operands[place, : len(taken)] = taken
-        return Values(kinds, operands, numbers)
+        return ProgramValues(kinds, operands, numbers)
 
     @cached_property
     def operations(self) -> frozenset[int]:
@@ -300,7 +300,7 @@ def _numbered(records: np.ndarray, ways: np.ndarray, registers: int, count: int)
     return Program(
         tuple(tuple(pairs) for pairs in outputs),
         origins,
-        values=Values(kinds, operands, numbers),
+        values=ProgramValues(kinds, operands, numbers),
     )
 
 

@@ -21,7 +21,7 @@ from daesolve.core.preparation.driven_probe import Drives
 from daesolve.core.preparation.scaling import Begin
 from daesolve.core.preparation.sizes import PROBE_RTOL, UNKNOWN_STEP, Probe, measured
 from daesolve.core.preparation.weak_grips import Between, ProbeStepper
-from daesolve.core.solvers.dop853 import Steps
+from daesolve.core.solvers.dop853 import Dop853Steps
 from daesolve.core.solvers.jacobians import exact_jacobian
 from daesolve.core.solvers.scipy import has_failed
 from daesolve.errors import DegenerateStartError, ResetError
@@ -117,11 +117,11 @@ def _probed(
                 from daesolve.core.solvers.scipy_dop853 import CompiledDop853  # imports long
 
                 return CompiledDop853(rate, time, x, end, **tolerances)
-            return Steps(rate, time, x, end, **tolerances)
+            return Dop853Steps(rate, time, x, end, **tolerances)
 
         stepper = begun(start_time, state)
         switched = resets.any() or sides.places or drives is not None
-        if isinstance(stepper, Steps) and not switched:
+        if isinstance(stepper, Dop853Steps) and not switched:
             return measured(begin, *_at_once(stepper), begin.values, between.shortest())
         while stepper.status == "running" and len(times) <= PROBE_STEPS:
             stepper.step()
@@ -191,7 +191,7 @@ def _turned(
     return turned
 
 
-def _at_once(stepper: Steps) -> tuple[np.ndarray, np.ndarray]:
+def _at_once(stepper: Dop853Steps) -> tuple[np.ndarray, np.ndarray]:
     """Take the steps of a run without events in compiled code; return all times and states."""
     times, states, shortest = [stepper.t], [stepper.y], math.inf
     while stepper.status == "running" and len(times) <= PROBE_STEPS:

@@ -10,14 +10,14 @@ import numpy as np
 from daesolve.core.diagnostics.passages import WEAK
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.dop853 import Steps
+from daesolve.core.solvers.dop853 import Dop853Steps
 
 if TYPE_CHECKING:
     from scipy.integrate import Radau
 
     from daesolve.core.solvers.scipy_dop853 import CompiledDop853
 
-ProbeStepper: TypeAlias = "Steps | CompiledDop853 | Radau"
+ProbeStepper: TypeAlias = "Dop853Steps | CompiledDop853 | Radau"
 LOOKS = 8
 """Places in a step of the probe at which the grip of goals is looked at."""
 
@@ -34,7 +34,7 @@ class Between:
         """Take in a step of a system that may pass such positions."""
         if self.looks:
             assert stepper.t_old is not None
-            assert not isinstance(stepper, Steps)
+            assert not isinstance(stepper, Dop853Steps)
             inside = np.linspace(stepper.t_old, stepper.t, LOOKS + 1)[1:]
             self.times.append(inside)
             self.states.append(stepper.dense_output()(inside).T)

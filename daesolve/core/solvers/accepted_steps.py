@@ -13,7 +13,7 @@ numbers, so that no oscillation falls in step with both."""
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class AcceptedSteps:
     """Accepted steps, and the states between their ends.
 
     Parameters

@@ -58,7 +58,7 @@ def backend(module: str) -> Any:
         ) from error
 
 
-class Equations(ABC):
+class AssimuloFunctions(ABC):
     """The functions of a problem as Assimulo calls them.
 
     Assimulo's time is `sign * t`, because it only runs forwards. It loses or prints errors raised
@@ -138,7 +138,7 @@ class AssimuloSolver(ErrorControlled):
         return self.share * self.rtol
 
     @abstractmethod
-    def equations(self, problem: OdeProblem, p: np.ndarray, sign: float) -> Equations:
+    def equations(self, problem: OdeProblem, p: np.ndarray, sign: float) -> AssimuloFunctions:
         """Return the functions that Assimulo is to call."""
 
     @abstractmethod
@@ -153,7 +153,7 @@ class AssimuloSolver(ErrorControlled):
     def integrate(
         self,
         problem: OdeProblem,
-        equations: Equations,
+        equations: AssimuloFunctions,
         start: State,
         until: float,
         after: AfterStep,
@@ -240,7 +240,11 @@ class _Stepper(Stepper):
     """Steps that Assimulo hands over while it integrates."""
 
     def __init__(
-        self, solver: AssimuloSolver, problem: OdeProblem, p: np.ndarray, equations: Equations
+        self,
+        solver: AssimuloSolver,
+        problem: OdeProblem,
+        p: np.ndarray,
+        equations: AssimuloFunctions,
     ) -> None:
         super().__init__(problem, p)
         self.samples_each_step = solver.interpolates
@@ -308,7 +312,7 @@ class _Stepper(Stepper):
         return any(self.problem.guarded[index].then.interrupts for index in passed)
 
 
-class _ExplicitEquations(Equations):
+class _ExplicitEquations(AssimuloFunctions):
     """x' = f, and its exact Jacobian."""
 
     def __init__(self, problem: OdeProblem, p: np.ndarray, sign: float) -> None:

@@ -22,8 +22,8 @@ from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import DaeProblem, OdeProblem, implicit
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.solvers.assimulo import (
+    AssimuloFunctions,
     AssimuloSolver,
-    Equations,
     backend,
     finite,
     problem_of,
@@ -81,7 +81,7 @@ def _curvature(problem: DaeProblem) -> ca.Function:
     return function_of("curvature", [t, x, p], [change], (["t", "x", "p"], ["curvature"]))
 
 
-class ImplicitEquations(Equations):
+class ImplicitEquations(AssimuloFunctions):
     """F, its Jacobian and consistent starts."""
 
     def __init__(self, problem: DaeProblem, p: np.ndarray, sign: float) -> None:

@@ -20,8 +20,8 @@ from daesolve.core.solvers.shapes import AROUND, FEW, stretches_near
 from daesolve.core.solvers.step_checks import TURNED, excess, hidden_terms_of
 from daesolve.core.solvers.swings import FAR
 from daesolve.core.solvers.taylor_kernel.looks import looked
-from daesolve.core.solvers.taylor_kernel.marching import Stretch
-from daesolve.core.solvers.taylor_kernel.seen import Seen
+from daesolve.core.solvers.taylor_kernel.marching import BatchStretch
+from daesolve.core.solvers.taylor_kernel.seen import StepScreening
 from daesolve.core.solvers.waking import FIRST_LOOKS, may_wake_in
 
 PARTS = np.array([INNER, *FIRST_LOOKS])
@@ -55,7 +55,7 @@ class Screen:
         """What may hide in the rates and the guards."""
         return hidden_terms_of(self.problem)
 
-    def looked_through(self, stretch: Stretch, values: np.ndarray) -> list[Seen]:
+    def looked_through(self, stretch: BatchStretch, values: np.ndarray) -> list[StepScreening]:
         """Return for each lane what asks for a closer look.
 
         Parameters
@@ -86,7 +86,7 @@ class Screen:
         last[~np.any(near, axis=1)] = 0
         first[last == 0] = 0
         found = zip(first.tolist(), last.tolist(), sound.tolist(), strict=True)
-        return [Seen(start, stop, sound=right) for start, stop, right in found]
+        return [StepScreening(start, stop, sound=right) for start, stop, right in found]
 
     def _agree(
         self, steps: _Steps, starts: np.ndarray, slopes: np.ndarray, values: np.ndarray

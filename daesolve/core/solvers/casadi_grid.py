@@ -14,8 +14,8 @@ import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.accepted_steps import Steps, inner_states
-from daesolve.core.solvers.courses import Course, cubics
+from daesolve.core.solvers.accepted_steps import AcceptedSteps, inner_states
+from daesolve.core.solvers.courses import DenseSegment, cubics
 from daesolve.core.solvers.guards import LOOKS, found_hits
 from daesolve.core.solvers.segment import (
     NOT_FINITE,
@@ -249,7 +249,7 @@ class _OnGrid(Block):
     def taken(self) -> int:
         return int(self._statistics["nsteps"])
 
-    def course(self, times: np.ndarray, states: np.ndarray) -> Course | None:
+    def course(self, times: np.ndarray, states: np.ndarray) -> DenseSegment | None:
         if self._checks is None or not self._checks.hiding:
             return None
         return cubics(self.problem, self.start.p, times, states, seen=False)
@@ -269,7 +269,7 @@ class _OnGrid(Block):
         rates = evaluate_block(self.problem.rhs, self.times, self.states, self.start.p)[0]
         inner = inner_states(self.times, self.states, rates)
         noise = 0.0 if self._checks is None else NOISE * self._checks.relative
-        steps = Steps(self.times, self.states, inner, self._dense, self._advance, noise)
+        steps = AcceptedSteps(self.times, self.states, inner, self._dense, self._advance, noise)
         return found_hits(self.problem, self.start.p, steps)
 
     def _from(self, step: int, until: float, parts: Parts) -> np.ndarray:

@@ -214,7 +214,7 @@ def _norm(table: np.ndarray) -> float:
     return math.sqrt(np.vdot(flat, flat).real / flat.size)
 
 
-class March:
+class CollocationStepper:
     """Steps of controlled length, one after the other.
 
     Parameters

@@ -14,7 +14,7 @@ CACHED = 8192
 """States that are computed together, so that they stay in a processor's cache."""
 
 
-class Course(ABC):
+class DenseSegment(ABC):
     """Accepted steps, with the states in each of them.
 
     Parameters
@@ -45,13 +45,13 @@ class Course(ABC):
         """Return the derivatives of these, (j, size)."""
 
 
-class Series(Course):
+class TaylorSegment(DenseSegment):
     """Steps of Taylor's method.
 
     Parameters
     ----------
     times, states
-        As in `Course`.
+        As in `DenseSegment`.
     coefficients
         (k, size, order + 1) Taylor coefficients of each step.
     """
@@ -79,13 +79,13 @@ class Series(Course):
         return compiled_checks.series_at(self.coefficients, steps, elapsed, derived=derived)
 
 
-class Cubics(Course):
+class Cubics(DenseSegment):
     """Steps of any method, with cubics through their ends.
 
     Parameters
     ----------
     times, states
-        As in `Course`.
+        As in `DenseSegment`.
     rates
         (k + 1, size) x' at the ends.
     seen

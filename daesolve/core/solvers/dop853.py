@@ -17,7 +17,7 @@ SMALL, VERY_SMALL = 1e-5, 1e-15
 """What is too small, in units of the tolerance, to determine the length of the first step."""
 
 
-class Steps:
+class Dop853Steps:
     """Steps of a given accuracy from a state to a time.
 
     Parameters

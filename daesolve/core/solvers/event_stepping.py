@@ -17,8 +17,8 @@ from daesolve.core.expressions.evaluation import BufferedFunction, Evaluator
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.events import Direction
 from daesolve.core.results.trajectory.results import StepBlock
-from daesolve.core.solvers.courses import Series
-from daesolve.core.solvers.event_way import Noted, Way
+from daesolve.core.solvers.courses import TaylorSegment
+from daesolve.core.solvers.event_way import EventRecorder, Way
 from daesolve.core.solvers.grazing import guard_evaluator
 from daesolve.core.solvers.heyoka_code import (
     LIMIT,
@@ -105,7 +105,7 @@ class EventIntegrator:
                 ending.append(hy.t_event(guard, direction=way))
                 self._terminal.append(index)
             else:
-                passing.append(hy.nt_event(guard, Noted(self.met, index), direction=way))
+                passing.append(hy.nt_event(guard, EventRecorder(self.met, index), direction=way))
         self._ways = np.array([problem.guarded[index].direction.value for index in self._terminal])
         self.integrator = hy.taylor_adaptive(
             list(zip(self.rates.variables, self.rates.expressions, strict=True)),
@@ -279,7 +279,7 @@ class EventIntegrator:
         begun = way.believed
         times = np.array([way.time_at(begun), *way.times[begun:]])
         states = np.array([way.state_at(begun), *way.states[begun:]])
-        course = Series(times, states, np.array(way.series))
+        course = TaylorSegment(times, states, np.array(way.series))
         stopped = way.code not in (SUCCESS, LIMIT)
         doubt = checks.doubt(course, stopped=stopped)
         if doubt is None:

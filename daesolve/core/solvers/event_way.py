@@ -72,7 +72,7 @@ class Way:
             self.failure = doubt.sentence
 
 
-class Noted:
+class EventRecorder:
     """Notes when an event that does not interrupt happens, in the list of its integrator."""
 
     def __init__(self, met: list[tuple[int, float]], index: int) -> None:
@@ -82,6 +82,6 @@ class Noted:
         """Note it."""
         self.met.append((self.index, time))
 
-    def __deepcopy__(self, memo: Any) -> Noted:
+    def __deepcopy__(self, memo: Any) -> EventRecorder:
         # heyoka keeps copies of callbacks.
         return self

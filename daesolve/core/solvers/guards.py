@@ -14,7 +14,7 @@ from daesolve.core.expressions.blocks import StateFunction, evaluate_block
 from daesolve.core.expressions.term_sizes import ROUNDING
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.events import Direction
-from daesolve.core.solvers.accepted_steps import Steps, inner_times
+from daesolve.core.solvers.accepted_steps import AcceptedSteps, inner_times
 from daesolve.core.solvers.clear_steps import are_clear
 from daesolve.core.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, guards_at, hidden
 from daesolve.core.solvers.plain_steps import Looks, plain_steps
@@ -34,7 +34,7 @@ POLE = 1e3
 """What a guard is at a place over what it was around, beyond which this is a pole and no zero."""
 
 
-def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventHit]:
+def find_events(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> list[EventHit]:
     """Return where guards pass through zero in their directions, in the order of integration.
 
     All steps are judged at once by the guards at their ends and at one place between. A step is
@@ -164,7 +164,7 @@ class _Judged:
     still: np.ndarray
 
 
-def _judged(problem: OdeProblem, p: np.ndarray, steps: Steps) -> _Judged:
+def _judged(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> _Judged:
     """Evaluate guards at all steps."""
     count = len(steps.times) - 1
     moments = np.empty(2 * count + 1)
@@ -177,7 +177,7 @@ def _judged(problem: OdeProblem, p: np.ndarray, steps: Steps) -> _Judged:
 
 
 def _worth(
-    problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged
+    problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps, judged: _Judged
 ) -> tuple[list[int], Looks | None]:
     """Return the steps that may hold a zero, or where a guard is not finite, in their order.
 
@@ -203,7 +203,7 @@ def _worth(
 
 
 def _may_hold_a_zero(
-    problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged, near: np.ndarray
+    problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps, judged: _Judged, near: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, Looks | None]:
     """Look into steps, all at once; return which of them do, and which may by a closer look.
 
@@ -240,7 +240,7 @@ def _may_hold_a_zero(
 
 
 def _looked_into(
-    problem: OdeProblem, p: np.ndarray, steps: Steps, judged: _Judged, step: int
+    problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps, judged: _Judged, step: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return times within a step, states and guards, so close that each is smooth between.
 
@@ -278,7 +278,7 @@ def _looked_into(
     return _with_hidden(problem, p, steps, step, (looks, states, values), (still, limits))
 
 
-def _noise(problem: OdeProblem, steps: Steps, values: np.ndarray) -> np.ndarray | float:
+def _noise(problem: OdeProblem, steps: AcceptedSteps, values: np.ndarray) -> np.ndarray | float:
     """Return what in guards, looks by rows, is no smooth function of time.
 
     That is the noise of steps, and the rounding of loads that are shared; see `Saddle`.
@@ -327,7 +327,7 @@ def _in_order(
 def _with_hidden(
     problem: OdeProblem,
     p: np.ndarray,
-    steps: Steps,
+    steps: AcceptedSteps,
     step: int,
     table: tuple[np.ndarray, np.ndarray, np.ndarray],
     judged: tuple[np.ndarray, np.ndarray | float],
@@ -440,7 +440,7 @@ def locate(
     return found, state_at(found)
 
 
-def found_hits(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventHit]:
+def found_hits(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> list[EventHit]:
     """Search steps for events; return them up to the first that interrupts."""
     found: list[EventHit] = []
     for hit in find_events(problem, p, steps):

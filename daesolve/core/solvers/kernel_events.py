@@ -33,7 +33,7 @@ from daesolve.core.solvers.segment import (
 from daesolve.core.solvers.step_checks import LATE, MARGIN, UNSEEN, followed
 from daesolve.core.solvers.taylor_kernel import halting
 from daesolve.core.solvers.taylor_kernel.instructions import instructions
-from daesolve.core.solvers.taylor_kernel.marching import LaneStretch, March
+from daesolve.core.solvers.taylor_kernel.marching import LaneStepper, LaneStretch
 from daesolve.core.solvers.timetable import scheduled, time_guards
 
 compiled: Any = halting
@@ -57,7 +57,7 @@ class KernelEventIntegrator:
 
     def __init__(self, tolerance: float, problem: OdeProblem) -> None:
         self.problem, self.closer = problem, KernelIntegrator(tolerance, problem)
-        self.march = March(instructions(followed(problem)), tolerance)
+        self.march = LaneStepper(instructions(followed(problem)), tolerance)
         relative = MARGIN * tolerance
         self.tolerances = tolerance, relative, UNSEEN * relative, LATE
         self._most = min(MOST_STEPS, steps_that_fit(problem.size, self.march.order))
@@ -105,7 +105,7 @@ class KernelEventIntegrator:
             most = min(2 * most, self._most)
         return way.end(Status.REACHED)
 
-    def begin(self, start: State, until: float) -> tuple[March, np.ndarray]:
+    def begin(self, start: State, until: float) -> tuple[LaneStepper, np.ndarray]:
         """Return the steps that begin somewhere, and the guards as `march_to_guards` takes them."""
         march = self.march
         if self._in_force != (in_force := start.p.tobytes()):

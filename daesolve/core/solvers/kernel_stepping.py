@@ -24,7 +24,7 @@ from daesolve.core.solvers.series_block import (
     steps_at_once,
 )
 from daesolve.core.solvers.taylor_kernel.instructions import instructions
-from daesolve.core.solvers.taylor_kernel.marching import Lane, LaneStretch, March, joined
+from daesolve.core.solvers.taylor_kernel.marching import Lane, LaneStepper, LaneStretch, joined
 
 PIECE_BYTES = 8_000_000
 """Bytes of Taylor coefficients of one motion that are kept at once."""
@@ -61,7 +61,7 @@ class KernelIntegrator(SeriesIntegrator):
         self.first = FIRST_PIECE if interrupted and lane is None else PIECE
         self.shares = lane is not None
         if lane is None:
-            lane = Lane(March(instructions(problem.rhs, bounded=bounded), tolerance))
+            lane = Lane(LaneStepper(instructions(problem.rhs, bounded=bounded), tolerance))
         self.lane = lane
 
     def blocks(self, segment: Segment) -> Generator[Block]:

@@ -29,8 +29,8 @@ from daesolve.core.solvers.taylor_kernel.instructions import instructions
 from daesolve.core.solvers.taylor_kernel.marching import (
     NARROW,
     Lane,
+    LaneStepper,
     LaneStretch,
-    March,
     joined,
     passed,
 )
@@ -245,7 +245,7 @@ class SharedLane(Lane):
             self._passed, self._count = [], 0
 
 
-class SharedMarch(March):
+class SharedMarch(LaneStepper):
     """Motions of one problem that advance together, and what examines their steps.
 
     Parameters

@@ -19,9 +19,9 @@ import scipy
 
 from daesolve.core.expressions.blocks import StateFunction
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.accepted_steps import INNER, Steps
+from daesolve.core.solvers.accepted_steps import INNER, AcceptedSteps
 from daesolve.core.solvers.base import NEWTON
-from daesolve.core.solvers.collocation import ITERATIONS, Collocated, March, radau
+from daesolve.core.solvers.collocation import ITERATIONS, Collocated, CollocationStepper, radau
 from daesolve.core.solvers.error_control import ErrorControlled
 from daesolve.core.solvers.guards import LOOKS, POLE, crossings, find_events, locate
 from daesolve.core.solvers.hidden_terms import phases
@@ -109,7 +109,7 @@ class _Stepper(Stepper):
     def __init__(self, method: Collocated) -> None:
         super().__init__(method.problem, method.p)
         self._method = method
-        self._march: March | None = None
+        self._march: CollocationStepper | None = None
         self._watch = StepWatch(method.problem, method.p) if method.problem.events else None
 
     @property
@@ -119,7 +119,7 @@ class _Stepper(Stepper):
 
     def steps(self, start: State, until: float) -> Iterator[Step]:
         """Yield the ends of steps."""
-        self._march = march = March(self._method, start.time, start.x.copy(), until)
+        self._march = march = CollocationStepper(self._method, start.time, start.x.copy(), until)
         if not np.all(np.isfinite(march.f)):
             raise StepError(NO_RATE)
         while march.time != until:
@@ -156,7 +156,7 @@ class _Stepper(Stepper):
         once = march.shortened(time - before)
         if once is not None:
             return once if method.project is None else method.project(time, once)
-        beside = March(method, before, x, time)
+        beside = CollocationStepper(method, before, x, time)
         for _ in range(REPEATED_BY):
             if beside.step():
                 return None
@@ -182,7 +182,7 @@ class StepWatch:
         self._swings = phases(problem.guards) is not None
         self._last: tuple[float, np.ndarray, np.ndarray] | None = None
 
-    def hits(self, march: March, advance: Advance) -> list[EventHit]:
+    def hits(self, march: CollocationStepper, advance: Advance) -> list[EventHit]:
         """Return the events in the last step in order, up to the first that interrupts.
 
         Parameters
@@ -235,7 +235,7 @@ class StepWatch:
                 found.append(EventHit(hit.index, stop.time, stop.state))
         return found
 
-    def _values(self, march: March, count: int) -> np.ndarray:
+    def _values(self, march: CollocationStepper, count: int) -> np.ndarray:
         """Return the guards at the start of the step and at looks into it, (count + 1, guards)."""
         start, parts = march.start, np.arange(1, count + 1) / count
         if self._last is None or self._last[0] != march.time:
@@ -251,7 +251,7 @@ class StepWatch:
         return np.vstack([first, table])
 
     def _located(
-        self, march: March, advance: Advance, index: int, bracket: tuple[float, float]
+        self, march: CollocationStepper, advance: Advance, index: int, bracket: tuple[float, float]
     ) -> EventHit | None:
         """Find a zero first on the polynomial of the step, then by steps to it."""
         start, span = march.start, march.step_taken
@@ -285,7 +285,7 @@ class StepWatch:
     def _around(
         self,
         near: float,
-        march: March,
+        march: CollocationStepper,
         bracket: tuple[float, float],
         guard: Callable[[float, np.ndarray], float],
         state_at: Callable[[float], np.ndarray],
@@ -304,17 +304,17 @@ class StepWatch:
             width *= WIDER
         return bracket
 
-    def _found_in_general(self, march: March, advance: Advance) -> list[EventHit]:
+    def _found_in_general(self, march: CollocationStepper, advance: Advance) -> list[EventHit]:
         """Search one step as blocks of steps are searched."""
         return find_events(self._problem, self._p, self._steps(march, advance))
 
-    def _turns_far(self, march: March, advance: Advance) -> bool:
+    def _turns_far(self, march: CollocationStepper, advance: Advance) -> bool:
         """Return whether a sine or cosine in a guard turns far in the step."""
         if not self._swings:
             return False
         return bool(turned(self._problem, self._p, self._steps(march, advance))[0] > FAR)
 
-    def _steps(self, march: March, advance: Advance) -> Steps:
+    def _steps(self, march: CollocationStepper, advance: Advance) -> AcceptedSteps:
         """Return the step as a block of one."""
         start, span = march.start, march.step_taken
 
@@ -325,7 +325,7 @@ class StepWatch:
             found = advance(time)
             return dense(np.array([time]))[0] if found is None else found
 
-        return Steps(
+        return AcceptedSteps(
             np.array([start[0], march.time]),
             np.array([start[1], march.x]),
             march.inside(np.array([INNER])),

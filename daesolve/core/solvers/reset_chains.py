@@ -34,7 +34,7 @@ MET = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class ResetChain:
     """Resets that followed each other.
 
     Parameters
@@ -133,7 +133,7 @@ class ResetChains:
         """Of the series: evaluations of a step."""
         return self._integrator.march.order
 
-    def follow(self, start: State, until: float, terms: GuardTerms, limits: Limits) -> Chain:
+    def follow(self, start: State, until: float, terms: GuardTerms, limits: Limits) -> ResetChain:
         """Follow a motion from reset to reset, until something is not simple.
 
         Parameters
@@ -159,7 +159,7 @@ class ResetChains:
             self._room, self._found,
         )  # fmt: skip
         which, moments, before, after = (found[:resets].copy() for found in self._found)
-        return Chain(
+        return ResetChain(
             which[:, 0], which[:, 1], which[:, 2], moments, before, after,
             times[:taken].copy(), ends[:taken].copy(), met[: which[-1, 2] if resets else 0].copy(),
             series[:taken], when[:taken],

@@ -14,7 +14,7 @@ import scipy
 from daesolve.core.expressions.blocks import StateFunction
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.solvers.base import Solver, positive
-from daesolve.core.solvers.dop853 import Steps
+from daesolve.core.solvers.dop853 import Dop853Steps
 from daesolve.core.solvers.error_control import ErrorControlled
 from daesolve.core.solvers.jacobians import exact_jacobian
 from daesolve.core.solvers.segment import (
@@ -36,7 +36,7 @@ LATE = 1e-11
 """If the rounding of time exceeds this fraction of a segment, time is counted from its start."""
 
 
-def has_failed(stepper: scipy.integrate.OdeSolver | Steps) -> bool:
+def has_failed(stepper: scipy.integrate.OdeSolver | Dop853Steps) -> bool:
     """Return whether a method could not take its last step."""
     return stepper.status == "failed"
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.results.trajectory.results import Dense, StepBlock
-from daesolve.core.solvers.courses import Course
+from daesolve.core.solvers.courses import DenseSegment
 from daesolve.core.solvers.step_checks import Doubt, StepChecks
 
 NOT_FINITE = "the state is no longer finite"
@@ -215,7 +215,7 @@ class Block(ABC):
         """Return what gives the states within, in memory of its own; None if it is unknown."""
         return None
 
-    def course(self, times: np.ndarray, states: np.ndarray) -> Course | None:
+    def course(self, times: np.ndarray, states: np.ndarray) -> DenseSegment | None:
         """Return the solution between the ends of the first steps.
 
         None if it is unknown, or no closer look is requested.

@@ -9,8 +9,8 @@ import numpy as np
 
 from daesolve.core.expressions.evaluation import BufferedFunction
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.accepted_steps import Steps, inner_times
-from daesolve.core.solvers.courses import Series
+from daesolve.core.solvers.accepted_steps import AcceptedSteps, inner_times
+from daesolve.core.solvers.courses import TaylorSegment
 from daesolve.core.solvers.guards import found_hits
 from daesolve.core.solvers.segment import (
     Block,
@@ -22,7 +22,7 @@ from daesolve.core.solvers.segment import (
     State,
 )
 from daesolve.core.solvers.step_checks import UNSEEN, StepChecks
-from daesolve.core.solvers.taylor_kernel.seen import Seen
+from daesolve.core.solvers.taylor_kernel.seen import StepScreening
 
 PIECE = 10_000
 """Steps whose Taylor coefficients are kept at once."""
@@ -30,7 +30,7 @@ STUCK = 1e-6
 """A piece that covers less than this part of its segment leads nowhere."""
 
 
-class Dense(Protocol):
+class DenseSeries(Protocol):
     """The states within steps."""
 
     @property
@@ -66,11 +66,11 @@ class SeriesBlock(Block):
         p: np.ndarray,
         times: np.ndarray,
         states: np.ndarray,
-        dense: Dense,
+        dense: DenseSeries,
         order: int,
         failure: str = "",
         *,
-        seen: Seen | None = None,
+        seen: StepScreening | None = None,
     ) -> None:
         super().__init__(times, states, failure)
         self.problem, self.p, self.dense, self.order = problem, p, dense, order
@@ -92,7 +92,9 @@ class SeriesBlock(Block):
             return states_at(np.array([time]))[0]
 
         inner = states_at(inner_times(times))
-        return found_hits(self.problem, self.p, Steps(times, states, inner, states_at, advance))
+        return found_hits(
+            self.problem, self.p, AcceptedSteps(times, states, inner, states_at, advance)
+        )
 
     def samples(self, times: np.ndarray) -> Iterable[np.ndarray]:
         """Return states within these steps, by their series."""
@@ -102,12 +104,12 @@ class SeriesBlock(Block):
         """Count an evaluation for each order."""
         return kept * self.order
 
-    def course(self, times: np.ndarray, states: np.ndarray) -> Series | None:
+    def course(self, times: np.ndarray, states: np.ndarray) -> TaylorSegment | None:
         """Return the series themselves, if they must be examined."""
         whole = len(times) == len(self.times) and times[-1] == self.times[-1]
         if whole and self.seen is not None and self.seen.sound:
             return None
-        return Series(times, states, self.dense.tcs)
+        return TaylorSegment(times, states, self.dense.tcs)
 
 
 class SeriesIntegrator(Integrator):

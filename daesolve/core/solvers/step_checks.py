@@ -20,7 +20,7 @@ import numpy as np
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import DaeProblem, OdeProblem
-from daesolve.core.solvers.courses import Course, Cubics, Series
+from daesolve.core.solvers.courses import Cubics, DenseSegment, TaylorSegment
 from daesolve.core.solvers.hidden_terms import HiddenTerms, hidden_terms
 from daesolve.core.solvers.resting import AT_ZERO, sized_guards
 from daesolve.core.solvers.waking import FIRST_LOOKS, check_points, may_wake, turns
@@ -175,7 +175,7 @@ class StepChecks:
 
     def doubt(
         self,
-        course: Course,
+        course: DenseSegment,
         *,
         stopped: bool,
         retake: Retake | None = None,
@@ -195,7 +195,7 @@ class StepChecks:
             The guards that were found to pass zero in these steps, by their indices, and when.
         """
         woken, found = self._looked(course)
-        if isinstance(course, Series):
+        if isinstance(course, TaylorSegment):
             found += self._of_series(course, woken, stopped=stopped)
         elif isinstance(course, Cubics) and self.hidden is not None and retake is not None:
             found += self._of_cubics(course, self.hidden, woken, retake)
@@ -205,7 +205,7 @@ class StepChecks:
             found += self._of_guards(course, woken, met)
         return min(found, key=lambda doubt: doubt.step, default=None)
 
-    def _looked(self, course: Course) -> tuple[Places, list[Doubt]]:
+    def _looked(self, course: DenseSegment) -> tuple[Places, list[Doubt]]:
         """Follow the arguments of hidden terms through each step.
 
         Returns
@@ -237,7 +237,7 @@ class StepChecks:
         woken = check_points(hidden, arguments, restless) if restless.size else NOWHERE
         return woken, self._turned(course, turns(hidden, table))
 
-    def _turned(self, course: Course, turned: np.ndarray) -> list[Doubt]:
+    def _turned(self, course: DenseSegment, turned: np.ndarray) -> list[Doubt]:
         """Doubt the first step in which a phase turns too far; `turned` is (k, phases), rad."""
         most = np.max(turned, axis=1, initial=0.0)
         if not np.any(most > TURNED):
@@ -246,7 +246,7 @@ class StepChecks:
         part = TAKEN * TURNED / most[step]
         return [Doubt(step, float(course.times[step] + part * course.spans[step]))]
 
-    def _of_series(self, course: Series, woken: Places, *, stopped: bool) -> list[Doubt]:
+    def _of_series(self, course: TaylorSegment, woken: Places, *, stopped: bool) -> list[Doubt]:
         """Compare derivatives with rates: at all ends, and where terms may have woken up."""
         every = np.arange(len(course.spans))
         slopes = course.slopes(every, np.ones(len(every)))[:-1]
@@ -271,21 +271,21 @@ class StepChecks:
                 return [self._cut(course, step, np.unique(parts[inside]), most)]
         return []
 
-    def _defects(self, course: Course, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    def _defects(self, course: DenseSegment, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
         """Return the errors of derivatives over the allowed ones."""
         moments, states = course.moments(steps, parts), course.inner(steps, parts)
         rates = evaluated(self.problem.rhs, moments, states, self.p)
         return self._excess(course, steps, course.slopes(steps, parts), rates)
 
     def _excess(
-        self, course: Course, steps: np.ndarray, slopes: np.ndarray, rates: np.ndarray
+        self, course: DenseSegment, steps: np.ndarray, slopes: np.ndarray, rates: np.ndarray
     ) -> np.ndarray:
         """Return the errors of derivatives over the allowed ones, (j,)."""
         spans, ends = np.abs(course.spans[steps]), course.times[steps + 1]
         sizes = np.max(np.abs(course.states[steps]), axis=1)
         return excess(slopes, rates, spans, sizes, ends, self.relative, self.absolute)
 
-    def _rounding(self, course: Series, steps: np.ndarray) -> np.ndarray:
+    def _rounding(self, course: TaylorSegment, steps: np.ndarray) -> np.ndarray:
         """Return the errors of derivatives by rounding alone, over the allowed ones, (j,)."""
         shakes = 1.0 + 4.0 * np.finfo(float).eps * np.array([0.0, 1.0, -1.0])
         three = np.repeat(steps, len(shakes))
@@ -294,7 +294,7 @@ class StepChecks:
         off = self._excess(course, three, course.coefficients[three, :, 1], rates)
         return np.maximum(np.max(off.reshape(-1, len(shakes)), axis=1), self._noise(course, steps))
 
-    def _noise(self, course: Series, steps: np.ndarray) -> np.ndarray:
+    def _noise(self, course: TaylorSegment, steps: np.ndarray) -> np.ndarray:
         """Return what rates scatter by, early in steps, over what derivatives may be off, (j,).
 
         Differences of large numbers leave a scatter of which two neighbours may show nothing. High
@@ -320,7 +320,7 @@ class StepChecks:
             found = np.maximum(found, np.where(np.isfinite(off), off, 0.0))
         return found
 
-    def _cut(self, course: Series, step: int, parts: np.ndarray, allowed: float) -> Doubt:
+    def _cut(self, course: TaylorSegment, step: int, parts: np.ndarray, allowed: float) -> Doubt:
         """Return up to where a step agrees with the equations."""
         even = np.linspace(0.0, float(parts[-1]), INNER + 1)
         marks: np.ndarray = np.unique(np.concatenate([even, parts]))
@@ -419,7 +419,7 @@ class StepChecks:
         return weights
 
     def _of_guards(
-        self, course: Course, woken: Places, met: Sequence[tuple[int, float]]
+        self, course: DenseSegment, woken: Places, met: Sequence[tuple[int, float]]
     ) -> list[Doubt]:
         """End a step at once if a guard changes sign more often than was found."""
         steps, parts = woken

@@ -10,8 +10,8 @@ import numpy as np
 
 from daesolve.core.expressions.blocks import StateFunction, evaluate_block
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.accepted_steps import Steps, inner_states
-from daesolve.core.solvers.courses import Course, cubics
+from daesolve.core.solvers.accepted_steps import AcceptedSteps, inner_states
+from daesolve.core.solvers.courses import DenseSegment, cubics
 from daesolve.core.solvers.guards import found_hits
 from daesolve.core.solvers.segment import (
     NOT_FINITE,
@@ -172,7 +172,7 @@ class Stepper(Integrator):
         spline: Callable[..., np.ndarray] = CubicHermiteSpline(sign * times, states, sign * rates)
         return lambda moments: spline(sign * moments)
 
-    def resolve(self, times: np.ndarray, states: np.ndarray) -> Steps:
+    def resolve(self, times: np.ndarray, states: np.ndarray) -> AcceptedSteps:
         """Return what lies between the ends of steps."""
         times, states = _moved(times, states)
         sign = 1.0 if times[-1] >= times[0] else -1.0
@@ -194,7 +194,7 @@ class Stepper(Integrator):
             found = self.advance(State(times[step], states[step], self.p), time)
             return dense(np.array([time]))[0] if found is None else found
 
-        return Steps(times, states, inner_states(times, states, rates), dense, advance)
+        return AcceptedSteps(times, states, inner_states(times, states, rates), dense, advance)
 
 
 class Gathered:
@@ -303,7 +303,7 @@ class _Stepped(Block):
         steps = stepper.resolve(self.times, self.states)
         return found_hits(stepper.problem, stepper.p, steps)
 
-    def course(self, times: np.ndarray, states: np.ndarray) -> Course | None:
+    def course(self, times: np.ndarray, states: np.ndarray) -> DenseSegment | None:
         stepper = self.stepper
         if stepper.checks is None or not stepper.checks.hiding:
             return None

@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 from daesolve.core.formulations import DaeProblem, OdeProblem, implicit
-from daesolve.core.solvers.accepted_steps import INNER, Steps
+from daesolve.core.solvers.accepted_steps import INNER, AcceptedSteps
 from daesolve.core.solvers.error_control import IdaControlled, Multistep, consistent_start, control
 from daesolve.core.solvers.jacobians import exact_jacobian
 from daesolve.core.solvers.segment import NO_RATE, STALLED, State, StepError
@@ -333,7 +333,7 @@ class _Stepper(Stepper):
         result = self._step(time, method="normal", tstop=None)
         return result.y[: self.problem.size].copy()
 
-    def resolve(self, times: np.ndarray, states: np.ndarray) -> Steps:
+    def resolve(self, times: np.ndarray, states: np.ndarray) -> AcceptedSteps:
         """Return what lies between the ends of steps."""
         values, self._between = np.array(self._between[: len(times) - 1]), []
         sign = self._sign
@@ -348,4 +348,4 @@ class _Stepper(Stepper):
             return dense(np.array([time]))[0]
 
         inner = self._nodes.at(np.full(len(values), INNER), values)
-        return Steps(times, states, inner, dense, advance)
+        return AcceptedSteps(times, states, inner, dense, advance)

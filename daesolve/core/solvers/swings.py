@@ -13,7 +13,7 @@ import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.accepted_steps import Steps
+from daesolve.core.solvers.accepted_steps import AcceptedSteps
 from daesolve.core.solvers.hidden_terms import phases
 from daesolve.core.solvers.segment import EventHit, GuardError
 
@@ -27,7 +27,7 @@ ROUNDS = 8
 """How often parts are cut again if phases turn to and fro in them."""
 
 
-def with_swings(problem: OdeProblem, p: np.ndarray, steps: Steps) -> Steps:
+def with_swings(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> AcceptedSteps:
     """Return steps in which no phase of a sine or cosine in a guard turns far.
 
     A phase that jumps does so within one part, however short: there the guard is looked at as any
@@ -56,7 +56,7 @@ def with_swings(problem: OdeProblem, p: np.ndarray, steps: Steps) -> Steps:
     return steps
 
 
-def turned(problem: OdeProblem, p: np.ndarray, steps: Steps) -> np.ndarray:
+def turned(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> np.ndarray:
     """Return how far the phase that turns farthest does so in each step, rad, (k,)."""
     arguments, count = phases(problem.guards), len(steps.times) - 1
     if arguments is None:
@@ -68,7 +68,7 @@ def turned(problem: OdeProblem, p: np.ndarray, steps: Steps) -> np.ndarray:
     return np.nan_to_num(np.max(ways, axis=1), nan=0.0, posinf=0.0)
 
 
-def _cut(steps: Steps, parts: np.ndarray) -> Steps:
+def _cut(steps: AcceptedSteps, parts: np.ndarray) -> AcceptedSteps:
     """Return steps each of which is cut into so many even parts."""
     owners: np.ndarray = np.repeat(np.arange(len(parts)), parts)
     first: np.ndarray = np.cumsum(parts) - parts
@@ -94,7 +94,7 @@ def _cut(steps: Steps, parts: np.ndarray) -> Steps:
     return cut
 
 
-def _too_many(problem: OdeProblem, steps: Steps) -> GuardError:
+def _too_many(problem: OdeProblem, steps: AcceptedSteps) -> GuardError:
     names = " or ".join(repr(event.name) for event in problem.guarded)
     time = float(steps.times[0])
     return GuardError(

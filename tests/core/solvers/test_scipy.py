@@ -9,7 +9,7 @@ from scipy.integrate import DOP853
 import daesolve as ds
 from daesolve.core.expressions.blocks import StateFunction
 from daesolve.core.solvers import State
-from daesolve.core.solvers.dop853 import Steps
+from daesolve.core.solvers.dop853 import Dop853Steps
 from daesolve.core.solvers.dormand_prince import FIFTH, INCREMENTS, PARTS, THIRD, WEIGHTS
 from daesolve.core.solvers.scipy_dop853 import CompiledDop853
 from tests.systems import EPSILON, oscillator, pendulum, prepared_run
@@ -133,7 +133,7 @@ def test_compiled_steps_of_a_given_length_have_the_states_of_scipy_to_rounding()
 def test_steps_without_an_interpolant_are_the_same(until, rtol):
     prepared = prepared_run(pendulum(), until, {"x": -1.0})
     methods = []
-    for kind in (CompiledDop853, Steps):
+    for kind in (CompiledDop853, Dop853Steps):
         rate = StateFunction(prepared.problem.rhs, prepared.values)
         methods.append(kind(rate, 0.0, prepared.initial, until, rtol=rtol, atol=rtol / 100))
     scipy, own = methods
@@ -160,7 +160,7 @@ def test_coefficients_are_those_of_scipy():
 def test_steps_taken_at_once_are_those_taken_one_by_one_to_the_last_bit(until):
     prepared = prepared_run(pendulum(), until, {"x": -1.0})
     one, other = (
-        Steps(
+        Dop853Steps(
             StateFunction(prepared.problem.rhs, prepared.values),
             0.0,
             prepared.initial,
@@ -186,7 +186,7 @@ def test_steps_taken_at_once_end_with_one_that_is_far_longer_than_the_shortest()
     system = ds.ControlSystem(s, {"x": -s.x})
     prepared = prepared_run(system, 1e3, {"x": 1.0})
     rate = StateFunction(prepared.problem.rhs, prepared.values)
-    method = Steps(rate, 0.0, prepared.initial, 1e3, rtol=1e-3, atol=1e-6)
+    method = Dop853Steps(rate, 0.0, prepared.initial, 1e3, rtol=1e-3, atol=1e-6)
     ends, _ = method.several(100, (3, 5.0, np.inf))
     lengths = np.diff(ends, prepend=0.0)
     assert lengths[-1] > 5.0 * np.min(lengths)

@@ -31,7 +31,7 @@ from daesolve.core.solvers import State
 from daesolve.core.solvers.guard_terms import Limits
 
 if TYPE_CHECKING:
-    from daesolve.core.solvers.reset_chains import Chain, ResetChains
+    from daesolve.core.solvers.reset_chains import ResetChain, ResetChains
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class _Resets:
         run.instant.began, run.instant.count = here.time, 1
         return here
 
-    def _written_down(self, here: Boundary, chain: Chain) -> Boundary:
+    def _written_down(self, here: Boundary, chain: ResetChain) -> Boundary:
         """Record what happened; return where the last reset left the motion."""
         run, first = self.run, 0
         size, count = chain.states.shape[1], len(run.values(here))

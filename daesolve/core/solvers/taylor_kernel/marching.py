@@ -13,7 +13,7 @@ import numpy as np
 from daesolve.core.solvers.taylor_kernel import kernel
 from daesolve.core.solvers.taylor_kernel.coefficients import stride_of
 from daesolve.core.solvers.taylor_kernel.instructions import Instructions
-from daesolve.core.solvers.taylor_kernel.seen import CALM, Seen
+from daesolve.core.solvers.taylor_kernel.seen import CALM, StepScreening
 
 compiled: Any = kernel
 take_steps: Callable[..., int] = compiled.march
@@ -33,7 +33,7 @@ def order_of(tolerance: float) -> int:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class BatchStretch:
     """Steps that were taken together.
 
     Parameters
@@ -53,7 +53,7 @@ class Stretch:
     end: np.ndarray
     state: np.ndarray
 
-    def of(self, lane: int, seen: Seen | None = None) -> LaneStretch:
+    def of(self, lane: int, seen: StepScreening | None = None) -> LaneStretch:
         """Return the steps of one lane, and what is known of them."""
         count = np.count_nonzero(self.when[:, 2, lane])
         return LaneStretch(
@@ -85,7 +85,7 @@ class LaneStretch:
     coefficients: np.ndarray
     end: float
     state: np.ndarray
-    seen: Seen | None = None
+    seen: StepScreening | None = None
 
     @property
     def times(self) -> np.ndarray:
@@ -131,7 +131,7 @@ class LaneStretch:
 
 
 @dataclass(frozen=True)
-class Passed(LaneStretch):
+class UnexaminedStretch(LaneStretch):
     """Steps of which only the starts are kept, (k, states, 1), since they are not examined."""
 
     def kept(self, *, shared: bool) -> None:
@@ -143,10 +143,10 @@ class Passed(LaneStretch):
         raise AssertionError(f"the series at {moments} are requested, but were already dropped")
 
 
-def passed(stretch: LaneStretch) -> Passed:
+def passed(stretch: LaneStretch) -> UnexaminedStretch:
     """Return the ends of calm steps, in memory of their own."""
     starts = stretch.coefficients[:, :, :1].copy()
-    return Passed(stretch.when.copy(), starts, stretch.end, stretch.state.copy(), CALM)
+    return UnexaminedStretch(stretch.when.copy(), starts, stretch.end, stretch.state.copy(), CALM)
 
 
 def joined(parts: Sequence[LaneStretch]) -> LaneStretch:
@@ -158,7 +158,7 @@ def joined(parts: Sequence[LaneStretch]) -> LaneStretch:
     )
 
 
-class March:
+class LaneStepper:
     """Motions of one system, a lane each, on their way.
 
     Parameters
@@ -218,7 +218,7 @@ class March:
         self.time[:, lane] = self.end[lane] = time
         self.time[1, lane] = 0.0
 
-    def steps(self, most: int) -> Stretch:
+    def steps(self, most: int) -> BatchStretch:
         """Take at most so many steps towards the ends of all motions.
 
         Those that follow the arrival of the first are few; a motion that has arrived takes steps of
@@ -229,9 +229,9 @@ class March:
         taken = self._taken(
             self._token, self.numbers, self.x, self.low, self.time, self.end, kept, when
         )
-        return Stretch(when[:taken], kept[:, :taken], self.time.copy(), self.x.copy())
+        return BatchStretch(when[:taken], kept[:, :taken], self.time.copy(), self.x.copy())
 
-    def steps_of(self, places: Sequence[int], most: int, memory: np.ndarray) -> Stretch:
+    def steps_of(self, places: Sequence[int], most: int, memory: np.ndarray) -> BatchStretch:
         """Take steps in some lanes alone; see `steps`.
 
         Parameters
@@ -254,7 +254,7 @@ class March:
         taken = self._taken((0,) * width, numbers, x, low, time, end, memory, when)
         x, low, time = x[:, :count], low[:, :count], time[:, :count]
         self.x[:, places], self.low[:, places], self.time[:, places] = x, low, time
-        return Stretch(when[:taken, :, :count], memory[:count, :taken], time, x)
+        return BatchStretch(when[:taken, :, :count], memory[:count, :taken], time, x)
 
     def _taken(self, token: tuple[float, ...], numbers: np.ndarray, *given: np.ndarray) -> int:
         stride = stride_of(token, self.order)
@@ -275,7 +275,7 @@ class Lane:
         Its lane there.
     """
 
-    def __init__(self, march: March, number: int = 0) -> None:
+    def __init__(self, march: LaneStepper, number: int = 0) -> None:
         self.march, self.number = march, number
 
     @property

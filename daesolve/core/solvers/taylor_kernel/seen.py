@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Seen:
+class StepScreening:
     """What is known of steps before anybody looks closely.
 
     Parameters
@@ -27,4 +27,4 @@ class Seen:
         return self.sound and self.first == self.last
 
 
-CALM = Seen(0, 0, sound=True)
+CALM = StepScreening(0, 0, sound=True)
