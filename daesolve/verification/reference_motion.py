@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.events.instant import INSTANT, Instant
+from daesolve.core.events.instant import INSTANT, SimultaneousResets
 from daesolve.core.events.law import Jump
 from daesolve.core.expressions.series import missing_in_series
 from daesolve.core.expressions.translation import constants_function
@@ -108,7 +108,7 @@ class QuadMotion:
         self.here = Place(quad(prepared.start_time), start, 0)
         self.record = MotionRecord([p])
         self.transitions = QuadTransitions(prepared) if problem.events else None
-        self.instant = Instant(INSTANT * prepared.segment)
+        self.instant = SimultaneousResets(INSTANT * prepared.segment)
         self.sign = 1.0 if prepared.until >= prepared.start_time else -1.0
         self._met: list[tuple[int, Any]] = []
         self._compile(tolerance)

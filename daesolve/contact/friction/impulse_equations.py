@@ -19,7 +19,7 @@ import numpy as np
 
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.friction.steppable import Steppable, check_steppable
-from daesolve.core.posing.guides import SHARP, SMOOTHING, Rubbing
+from daesolve.core.posing.guides import SHARP, SMOOTHING, SupportAction
 from daesolve.core.posing.supports import Support
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.system.system import MechanicalSystem
@@ -129,10 +129,12 @@ class StepEquations(Steppable):
         return p
 
     @cached_property
-    def _pairs(self) -> tuple[list[tuple[Rubbing, Support]], list[tuple[Rubbing, Support]]]:
+    def _pairs(
+        self,
+    ) -> tuple[list[tuple[SupportAction, Support]], list[tuple[SupportAction, Support]]]:
         """First and second supports."""
-        firsts: list[tuple[Rubbing, Support]] = []
-        seconds: list[tuple[Rubbing, Support]] = []
+        firsts: list[tuple[SupportAction, Support]] = []
+        seconds: list[tuple[SupportAction, Support]] = []
         for (first, second), pair in zip(self.guides.supports, self.guides.pairs, strict=True):
             assert first is not None
             firsts.append((first, pair.supports[0]))
@@ -173,7 +175,7 @@ class StepEquations(Steppable):
 
     @cached_property
     def _speeds(self) -> ca.Function:
-        def speed(rubbing: Rubbing, support: Support) -> ca.SX:
+        def speed(rubbing: SupportAction, support: Support) -> ca.SX:
             squared = ca.sumsqr(rubbing.slip) + self.guides.smoothing**2
             if support.pad is None:
                 return ca.sqrt(squared)
@@ -189,13 +191,13 @@ class StepEquations(Steppable):
         positions = [row.chain[0] for row in self.dynamics.rows if row.degree == 2]
         return self.function("missed", {"missed": ca.norm_inf(ca.vertcat(0, *positions))})
 
-    def _friction(self, rubbing: Rubbing) -> ca.SX:
+    def _friction(self, rubbing: SupportAction) -> ca.SX:
         if rubbing.sense is None:
             return rubbing.friction
         sense = rubbing.slip / ca.sqrt(rubbing.slip**2 + self.guides.smoothing**2)
         return ca.substitute(rubbing.friction, rubbing.sense, sense)
 
-    def _slip(self, rubbing: Rubbing, support: Support) -> ca.SX:
+    def _slip(self, rubbing: SupportAction, support: Support) -> ca.SX:
         return ca.vertcat(rubbing.slip, self._spin(support)) if support.pad else rubbing.slip
 
     def _spin(self, support: Support) -> ca.SX:

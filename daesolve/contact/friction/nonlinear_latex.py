@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import casadi as ca
 
-from daesolve.core.posing.guides import Guides, Rubbing
+from daesolve.core.posing.guides import Guides, SupportAction
 
 NUMBERS = ("3.1", "3.2", "3.3", "Z")
 """The available equations: with switches delta, with |N|, with both substituted, and Z."""
@@ -111,7 +111,7 @@ def _terms(
     return found
 
 
-def _is_zero(support: Rubbing, row: int, kind: str) -> bool:
+def _is_zero(support: SupportAction, row: int, kind: str) -> bool:
     part: ca.SX = support.normal if kind == "normal" else support.friction
     return bool(part[row].is_zero())
 

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.consistency import check_named
-from daesolve.core.equations.contact_rows import Rubbing, SpatialRubbing
+from daesolve.core.equations.contact_rows import ContactFriction, SpatialRubbing
 from daesolve.core.equations.starting import refuse_drives
 from daesolve.core.expressions.identity import vanishes
 from daesolve.core.expressions.translation import function_of
@@ -126,7 +126,7 @@ def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) ->
         _check_contacts(system, contacts)
 
 
-def rows_of(rubbing: Rubbing) -> tuple[int, ...]:
+def rows_of(rubbing: ContactFriction) -> tuple[int, ...]:
     """Return the indices of the constraints on a contact's slip: one, or two in space."""
     return rubbing.rows if isinstance(rubbing, SpatialRubbing) else (rubbing.row,)
 

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from daesolve.core.posing.guides import Guides, Rubbing
+from daesolve.core.posing.guides import Guides, SupportAction
 from daesolve.errors import OutOfRangeError
 
 FORMS = (1, 2, 3)
@@ -332,7 +332,7 @@ def gauss_of(balance: SupportBalance, weights: Sequence[float] | None) -> GaussF
     return GaussFunction(balance, given)
 
 
-def entry_kind(first: Rubbing | None, second: Rubbing, place: int, kind: str) -> str:
+def entry_kind(first: SupportAction | None, second: SupportAction, place: int, kind: str) -> str:
     """Return "" for a zero entry, "opposite" if a pair has it with both signs, else "own"."""
     parts = [getattr(support, kind)[place] for support in (first, second) if support is not None]
     if all(part.is_zero() for part in parts):

@@ -36,7 +36,7 @@ from daesolve.contact.friction.variant_forms import (
 from daesolve.core.equations.consistency import check_named, complete_start
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.translation import function_of
-from daesolve.core.posing.guides import SHARP, SMOOTHING, Rubbing
+from daesolve.core.posing.guides import SHARP, SMOOTHING, SupportAction
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.system.consistent_state import check_system, parameter_values
 from daesolve.core.system.system import MechanicalSystem
@@ -413,7 +413,7 @@ class VariantProblem:
     def _columns(self) -> ca.Function:
         """(t, x, p) -> normals and frictions of first and of second supports, (nv, m) each."""
         count = self.dynamics.velocity_count
-        nothing = Rubbing(ca.SX(count, 1), ca.SX(count, 1), ca.SX(0, 1))
+        nothing = SupportAction(ca.SX(count, 1), ca.SX(count, 1), ca.SX(0, 1))
         firsts = [first or nothing for first, _ in self.guides.supports]
         seconds = [second for _, second in self.guides.supports]
         columns = [

@@ -18,7 +18,7 @@ from daesolve.contact.friction.stiction import stiction_at
 from daesolve.contact.friction.variants import with_variant
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.guard_book import GuardBook
-from daesolve.core.events.law import Beginning, Ending, Jump, Setting, Stretch, Switching
+from daesolve.core.events.law import Beginning, Ending, Jump, Setting, Stretch, StretchEvent
 from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.posing.guides import (
@@ -143,7 +143,7 @@ class GuideLaw(ResetLaw):
         if len(times):
             rest = come_to_rest(motion, time, x, p, until=until, times=times)
         switchings = tuple(
-            Switching(SWITCH, switch.guard, switch.time, switch.state, switch.values)
+            StretchEvent(SWITCH, switch.guard, switch.time, switch.state, switch.values)
             for switch in rest.switches
         )
         error, onward = rest.error, None
@@ -217,7 +217,7 @@ class GuideLaw(ResetLaw):
         )
         if held.onward is None:
             return stretch
-        loose = Switching(RELEASED, 0, held.time, held.state, held.onward)
+        loose = StretchEvent(RELEASED, 0, held.time, held.state, held.onward)
         onward = held.state, held.onward
         return replace(stretch, ending=Ending.GOES_ON, switchings=(loose,), onward=onward)
 

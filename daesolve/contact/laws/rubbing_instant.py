@@ -9,7 +9,7 @@ import numpy as np
 
 from daesolve.contact.decisions import Contacts
 from daesolve.contact.laws.kept_constraints import answered
-from daesolve.core.equations.contact_rows import ContactRow, Rubbing
+from daesolve.core.equations.contact_rows import ContactFriction, ContactRow
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.identity import vanishes
@@ -103,7 +103,7 @@ class ContactNumbers:
         rows = dynamics.contacts
         self.names = tuple(row.name for row in rows)
         self.holds = np.array([row.hold for row in rows], dtype=int)
-        self.rubbing: tuple[Rubbing | None, ...] = tuple(row.rubbing for row in rows)
+        self.rubbing: tuple[ContactFriction | None, ...] = tuple(row.rubbing for row in rows)
         self.rubs = np.array([row.rubbing is not None for row in rows])
         self.slides = np.array([r.slides for r in self.rubbing if r is not None], dtype=int)
         self.directions = max((len(r.rows) for r in self.rubbing if r is not None), default=1)

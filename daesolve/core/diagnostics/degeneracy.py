@@ -99,7 +99,7 @@ class Dependence:
 
 
 @dataclass(frozen=True)
-class Found:
+class SmallestSingularValues:
     """Singular values at some steps, (k,), and the least accurate ones.
 
     With left and right singular vectors, (k, goals) and (k, velocities).
@@ -295,7 +295,7 @@ class RankWatch:
         """Continue with a state whose meaning has changed."""
         self._before = self._rank_here = None
 
-    def _turned(self, found: Found, weak: np.ndarray, count: int) -> np.ndarray:
+    def _turned(self, found: SmallestSingularValues, weak: np.ndarray, count: int) -> np.ndarray:
         """Return at which steps the combination that nearly vanishes has turned round since before.
 
         The vectors are known up to a common sign; a body that spins turns them step by step.
@@ -336,7 +336,7 @@ class RankWatch:
         times: np.ndarray,
         states: np.ndarray,
         relative: np.ndarray,
-        found: Found,
+        found: SmallestSingularValues,
         at: int,
         threshold: float,
     ) -> Dependence:
@@ -369,16 +369,18 @@ class RankWatch:
         singular = found.values[0]
         return int(np.count_nonzero(singular > SHARED * np.max(singular)))
 
-    def _measure(self, times: np.ndarray, visible: np.ndarray, values: np.ndarray) -> Found:
+    def _measure(
+        self, times: np.ndarray, visible: np.ndarray, values: np.ndarray
+    ) -> SmallestSingularValues:
         """Return the smallest singular values at some states, infinite if there are none."""
         count = len(times)
         smallest, accurate = np.full(count, np.inf), np.zeros(count)
         null, direction = np.zeros((count, len(self.goals))), np.zeros((count, self._velocities))
         if not self.watches:
-            return Found(smallest, accurate, null, direction)
+            return SmallestSingularValues(smallest, accurate, null, direction)
         usable, found, independent = self._singular(times, visible, values)
         if not np.any(usable):
-            return Found(smallest, accurate, null, direction)
+            return SmallestSingularValues(smallest, accurate, null, direction)
         left, singular, right = found.left, found.values, found.right
         rank = self._rank if self._rank_here is None else self._rank_here
         full = np.zeros((len(singular), max(rank, singular.shape[1])))
@@ -392,7 +394,7 @@ class RankWatch:
             along = independent @ direction[usable][:, :, None]
             moved = np.minimum(np.max(np.abs(along), axis=(1, 2)), 1.0)
         accurate[usable] = _least_accurate(moved, self.tolerance)
-        return Found(smallest, accurate, null, direction)
+        return SmallestSingularValues(smallest, accurate, null, direction)
 
 
 def restored_dependence(saved: Mapping[str, Any] | None) -> Dependence | None:

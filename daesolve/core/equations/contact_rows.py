@@ -9,7 +9,7 @@ import casadi as ca
 
 
 @dataclass(frozen=True, eq=False)
-class Rubbing:
+class ContactFriction:
     """The friction of a contact, in the symbols of the equations.
 
     Parameters
@@ -53,7 +53,7 @@ class Rubbing:
 
 
 @dataclass(frozen=True, eq=False)
-class SpatialRubbing(Rubbing):
+class SpatialRubbing(ContactFriction):
     """The friction of a contact in space; `row` is the first of its two directions of slip.
 
     Parameters
@@ -88,7 +88,11 @@ class SpatialRubbing(Rubbing):
 
     @staticmethod
     def beside(
-        first: Rubbing, name: str, rows: Sequence[str], names: Sequence[str], events: Sequence[str]
+        first: ContactFriction,
+        name: str,
+        rows: Sequence[str],
+        names: Sequence[str],
+        events: Sequence[str],
     ) -> SpatialRubbing:
         """Return the friction of a contact from that along the first direction of its slip."""
 
@@ -154,7 +158,7 @@ class ContactRow:
     lost: int
     closed: int
     restitution: ca.SX
-    rubbing: Rubbing | None = None
+    rubbing: ContactFriction | None = None
 
 
 def opening_advice(rows: Sequence[ContactRow], missed: Mapping[str, float]) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from daesolve.core.equations.borders import Borders
 from daesolve.core.events.bound_guards import BoundGuards
 from daesolve.core.events.carried_guards import CarriedGuards
-from daesolve.core.events.guard_table import GuardTable, GuardTraits, Later, Measured, Place, Terms
+from daesolve.core.events.guard_table import GuardTable, GuardTraits, Later, Place, Readings, Terms
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.solvers.guard_terms import GuardTerms
 
@@ -104,7 +104,7 @@ class GuardBook:
         self._reach = np.zeros(count)
         self._begun_past: list[int] = []
         none = np.empty(0)
-        self._measured = Measured(math.nan, b"", none, none, none, none, [])
+        self._measured = Readings(math.nan, b"", none, none, none, none, [])
 
     @cached_property
     def _evaluate(self) -> Evaluator:
@@ -207,7 +207,7 @@ class GuardBook:
         seen = self._seen(time, x, p)
         return seen.values, seen.rates
 
-    def _seen(self, time: float, x: np.ndarray, p: np.ndarray) -> Measured:
+    def _seen(self, time: float, x: np.ndarray, p: np.ndarray) -> Readings:
         """Measure the guards on the motion, once at each place."""
         known = self._measured
         # Several times an event: bytes compare a state faster than arrays do.
@@ -240,7 +240,7 @@ class GuardBook:
                 self.armed[guard] = True
             if along >= -self._zeros[guard]:
                 near.append(guard)
-        self._measured = Measured(time, state, p, values, rates, found, near)
+        self._measured = Readings(time, state, p, values, rates, found, near)
         return self._measured
 
     def _without_bound(
@@ -329,7 +329,7 @@ class GuardBook:
         staying = [*self._at_border(near, seen), *self._begun_past]
         return sorted({*found, *staying})
 
-    def _disagrees(self, guard: int, seen: Measured) -> bool:
+    def _disagrees(self, guard: int, seen: Readings) -> bool:
         """Return whether a guard is so far past zero that its mode contradicts the state."""
         return bool(self.traits.whenever[guard]) and self._is_far(guard, seen.values)
 
@@ -338,13 +338,13 @@ class GuardBook:
         past = max(PAST * max(self._reach[guard], self._reached[guard]), self.tolerances[guard])
         return bool((self.traits.ways[guard] or np.sign(values[guard])) * values[guard] > past)
 
-    def _carried(self, near: Sequence[int], seen: Measured) -> list[int]:
+    def _carried(self, near: Sequence[int], seen: Readings) -> list[int]:
         """Return the guards past zero that count as passed, though no motion took them there."""
         past = [k for k in near if self.carried.judged[k] and self._is_far(k, seen.values)]
         self.armed[past] = passes = self.carried.judge(float(seen.time), past, seen.rates)
         return [guard for guard, passed in zip(past, passes, strict=True) if passed]
 
-    def _leaves(self, guard: int, seen: Measured) -> bool:
+    def _leaves(self, guard: int, seen: Readings) -> bool:
         """Return whether a guard is at zero or past it and on its way out."""
         way, zero = self.traits.ways[guard], self.tolerances[guard]
         along = way * seen.values[guard]
@@ -381,7 +381,7 @@ class GuardBook:
         near = ways * seen.values >= -np.maximum(accuracy * self._reach, unresolved)
         return np.flatnonzero(near & self.armed & (ways * seen.rates > 0.0)).tolist()
 
-    def _at_border(self, guards: Sequence[int], seen: Measured) -> list[int]:
+    def _at_border(self, guards: Sequence[int], seen: Readings) -> list[int]:
         """Return those of some guards that stay at zero where that is past it."""
         if self._borders is None:
             return []

@@ -183,7 +183,7 @@ class GuardTraits:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Measured:
+class Readings:
     """Guards at a place of the motion.
 
     Parameters

@@ -24,7 +24,7 @@ SLIDES = (
 
 
 @dataclass
-class Instant:
+class SimultaneousResets:
     """Counts resets that follow each other at once.
 
     Parameters

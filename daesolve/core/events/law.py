@@ -125,7 +125,7 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Switching:
+class StretchEvent:
     """An event on the way: its name, which of its guards, when (s), where, and p after it."""
 
     event: str
@@ -165,7 +165,7 @@ class Stretch:
     state: np.ndarray
     ending: Ending
     message: str
-    switchings: tuple[Switching, ...]
+    switchings: tuple[StretchEvent, ...]
     blocks: tuple[StepBlock, ...]
     samples: np.ndarray
     evaluations: int

@@ -56,7 +56,7 @@ sticks."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rubbing:
+class SupportAction:
     """The action of one support on the velocities.
 
     Parameters
@@ -108,7 +108,7 @@ class Guides:
     reactions: SymbolVector
     values: Parameters
     variants: ca.SX
-    supports: tuple[tuple[Rubbing | None, Rubbing], ...]
+    supports: tuple[tuple[SupportAction | None, SupportAction], ...]
     still: bool
 
     @property
@@ -148,7 +148,7 @@ class Guides:
         return [(s.slip, s.heading) for s in self.rubbing if s.heading is not None]
 
     @property
-    def rubbing(self) -> list[Rubbing]:
+    def rubbing(self) -> list[SupportAction]:
         """All supports in order."""
         return [support for pair in self.supports for support in pair if support is not None]
 
@@ -192,7 +192,7 @@ def guides(
         elif support.pad is None or freedom > SLIDES_AND_SPINS or not still:
             defaults |= {f"{name}_{axis}": float(axis == "x") for axis in "xyz"}
     values = discrete(**defaults, **{SMOOTHING: SHARP, SLOW_ENERGY: 1.0})
-    rubbing: list[Rubbing] = []
+    rubbing: list[SupportAction] = []
     for pair, name, support, velocity in supports:
         if pair.planar:
             rubbing.append(_in_plane(support, velocity, velocities, values[name], written))
@@ -307,11 +307,11 @@ def _in_plane(
     velocities: ca.SX,
     sense: ca.SX,
     written: Callable[[Expression], ca.SX],
-) -> Rubbing:
+) -> SupportAction:
     normal = written(_column(support.normal))
     tangent = ca.vertcat(normal[1], -normal[0])
     directions = ca.jacobian(velocity, velocities)
-    return Rubbing(
+    return SupportAction(
         normal=directions.T @ normal,
         friction=-written(support.friction) * sense * (directions.T @ tangent),
         slip=ca.dot(tangent, velocity),
@@ -325,7 +325,7 @@ def _in_space(
     velocities: ca.SX,
     values: tuple[ca.SX, ca.SX | None],
     written: Callable[[Expression], ca.SX],
-) -> Rubbing:
+) -> SupportAction:
     smoothing, heading = values
     spin = None if support.spin is None else written(support.spin)
     normal = written(_column(support.normal))
@@ -337,7 +337,7 @@ def _in_space(
     else:
         along, about = support.pad.traction(squared, spin)
         rubbing = along * (directions.T @ slip) + about * spin * ca.gradient(spin, velocities)
-    return Rubbing(
+    return SupportAction(
         normal=ca.jacobian(velocity, velocities).T @ normal,
         friction=-written(support.friction) * rubbing,
         slip=slip,

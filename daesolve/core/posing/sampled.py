@@ -29,7 +29,7 @@ ROUNDING = 1e-9
 """The tolerance, as a fraction of a period, within which a delay counts as whole periods."""
 
 
-class Seen(Mapping[str, Any]):
+class LawArguments(Mapping[str, Any]):
     """The arguments of a law by name: `seen.x`, `seen["x"]`."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -53,7 +53,7 @@ class Seen(Mapping[str, Any]):
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class SampledLaw:
     """A law in discrete time; see `sampled`."""
 
     name: str
@@ -84,7 +84,7 @@ class Sampled:
 class _Loop:
     """A sampled law in a system: its discrete values, and the events that change them."""
 
-    def __init__(self, sampled: Sampled, seen: Mapping[str, ca.SX]) -> None:
+    def __init__(self, sampled: SampledLaw, seen: Mapping[str, ca.SX]) -> None:
         self.sampled, self.name = sampled, sampled.name
         late = sampled.delay / sampled.period
         whole = math.floor(late + ROUNDING)
@@ -149,7 +149,7 @@ class _Loop:
     def _traced(self, law: Callable[[Any], Any]) -> Any:
         """Return the result of a function of named values for symbols."""
         try:
-            return law(Seen(self.seen))
+            return law(LawArguments(self.seen))
         except Exception as error:
             if isinstance(error, DaesolveError) and not isinstance(error, SymbolError):
                 raise
@@ -181,7 +181,7 @@ class _Loop:
 
         def call(values: Mapping[str, float]) -> list[float]:
             try:
-                given = law(Seen(values))
+                given = law(LawArguments(values))
             except DaesolveError:
                 raise
             except Exception as error:
@@ -271,7 +271,7 @@ def sampled(
     limits: Sequence[float] | None = None,
     before: float = 0.0,
     traced: bool = True,
-) -> Sampled:
+) -> SampledLaw:
     """Return a law in discrete time for an input, which holds its value between samples.
 
     The first sample is at the start of the run, the others follow at whole periods.
@@ -338,7 +338,7 @@ def sampled(
     if reserved:
         raise PosingError(f"{what} cannot call a state {min(reserved)!r}: that name is reserved")
     numbers = float(period), float(delay), float(before)
-    return Sampled(name, numbers[0], law, numbers[1], own, (low, high), numbers[2], traced)
+    return SampledLaw(name, numbers[0], law, numbers[1], own, (low, high), numbers[2], traced)
 
 
 def _pair(what: str, limits: Any) -> tuple[float, float]:

@@ -39,7 +39,7 @@ from daesolve.core.preparation.held_constraints import (
     check_held_reactions,
     may_share_loads,
 )
-from daesolve.core.preparation.redundancy import Dependent, Kept, check_redundant
+from daesolve.core.preparation.redundancy import Dependent, NonredundantSystem, check_redundant
 from daesolve.core.preparation.request import Request
 from daesolve.core.preparation.restitution import check_restitution
 from daesolve.core.results.trajectory.in_words import continued_run
@@ -252,7 +252,7 @@ def examined(
     samples = regular_samples(moded, samples, numbers)
     rank = constraint_rank(moded, samples, numbers)
     shares = may_share_loads(dynamics, formulation, request.redundant)
-    chosen = Kept(system, dynamics, shares or request.rank_loss == "pass")
+    chosen = NonredundantSystem(system, dynamics, shares or request.rank_loss == "pass")
     if shares and request.redundant == "error" and are_contacts(dynamics, rank):
         # On these it rests, or the start would have been refused.
         rank = replace(rank, groups=(), droppable=())

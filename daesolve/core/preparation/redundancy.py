@@ -32,7 +32,7 @@ SEEN = "near the start and is monitored during the run"
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class NonredundantSystem:
     """A system with the goals that are kept.
 
     Parameters
@@ -70,17 +70,19 @@ class Dependent:
     rank: Rank
     samples: Samples
 
-    def kept(self, request: Request, formulation: Formulation, notes: list[str]) -> Kept:
+    def kept(
+        self, request: Request, formulation: Formulation, notes: list[str]
+    ) -> NonredundantSystem:
         """Keep the goals as requested; notes receive what was left out and why."""
         passes = request.rank_loss == "pass"
         if request.redundant == "drop":
             return self._without_some(formulation, notes, passes=passes)
         choice = RowChoice(self.system.dynamics, self.rank.groups, self._surplus(()))
         if passes or not formulation.chooses_goals:
-            return Kept(self.system, self.system.dynamics, proximal=True)
+            return NonredundantSystem(self.system, self.system.dynamics, proximal=True)
         if not self._switchable(choice, formulation):
             watched = watching_all(self.system.dynamics, self.rank.groups)
-            return Kept(self.system, watched, proximal=True)
+            return NonredundantSystem(self.system, watched, proximal=True)
         if not all(self._shown(group) == self._own(group) for group in self.rank.groups):
             notes.append(f"the dependence between {', '.join(choice.names)} was checked {SEEN}")
         return self._switched(self.system, choice, shared=True)
@@ -99,7 +101,9 @@ class Dependent:
         counts = [sum(name in left for name in group) for group in self.rank.groups]
         return tuple(count for count in counts if count)
 
-    def _without_some(self, formulation: Formulation, notes: list[str], *, passes: bool) -> Kept:
+    def _without_some(
+        self, formulation: Formulation, notes: list[str], *, passes: bool
+    ) -> NonredundantSystem:
         """Leave out what follows from others; what only seems to is chosen by its grip."""
         droppable = self.rank.droppable
         gone: list[str] = []
@@ -115,7 +119,7 @@ class Dependent:
             system = _with_switches(system).without(gone)
             notes.append(f"dropped as redundant: {', '.join(gone)}; the motion is the same")
         if not groups:
-            return Kept(system, system.dynamics, passes)
+            return NonredundantSystem(system, system.dynamics, passes)
         choice = RowChoice(system.dynamics, tuple(groups), self._surplus(gone))
         names, count = ", ".join(choice.names), sum(choice.surplus)
         if not passes and self._switchable(choice, formulation):
@@ -132,15 +136,15 @@ class Dependent:
             f"was checked {SEEN}"
         )
         system = _with_switches(system).without(left_out)
-        return Kept(system, watching(system.dynamics, rows, self.values), passes)
+        return NonredundantSystem(system, watching(system.dynamics, rows, self.values), passes)
 
-    def _switched(self, system: System, choice: RowChoice, *, shared: bool) -> Kept:
+    def _switched(self, system: System, choice: RowChoice, *, shared: bool) -> NonredundantSystem:
         """Let discrete values say which goals are kept."""
         start = time_states(self.samples[:1])
         dropped = choice.dropped(*start, _numbers(system, self.values))
         dynamics = with_alternatives(system.dynamics, choice, shared=shared)
         assert dynamics.alternatives is not None
-        return Kept(system, dynamics, False, dynamics.alternatives.values(dropped))
+        return NonredundantSystem(system, dynamics, False, dynamics.alternatives.values(dropped))
 
     def _switchable(self, choice: RowChoice, formulation: Formulation) -> bool:
         """Return whether other goals may be kept on the way: no event imposes any of them."""

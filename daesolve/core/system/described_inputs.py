@@ -19,7 +19,7 @@ import casadi as ca
 from daesolve.core.encoding import is_mapping
 from daesolve.core.expressions.described_expressions import described, expressions
 from daesolve.core.posing.goals import as_scalar
-from daesolve.core.posing.sampled import Sampled, Seen, split
+from daesolve.core.posing.sampled import LawArguments, SampledLaw, split
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.posing.tables import Table, data_of, uses_in, with_data
 from daesolve.errors import NotResumableError, PosingError, is_number
@@ -41,7 +41,9 @@ def described_inputs(given: Mapping[str, Any], seen: Mapping[str, ca.SX]) -> dic
 
 
 def restored_input(saved: Mapping[str, Any]) -> Any:
-    """Return the input that data describes: a number, a text, a table, a law or `Written`.
+    """Return the input that data describes.
+
+    It is a number, a text, a table, a law or `StoredExpressions`.
 
     Raises
     ------
@@ -58,20 +60,22 @@ def restored_input(saved: Mapping[str, Any]) -> Any:
     if kind == "table":
         return with_data(saved["table"])
     if kind == "expression":
-        return Written(saved["expression"])
+        return StoredExpressions(saved["expression"])
     if kind == "sampled":
         law = saved["sampled"]
-        written = Written(law["law"]["expression"])
+        written = StoredExpressions(law["law"]["expression"])
         low, high = (float(end) for end in law["limits"])
         states = {str(name): float(value) for name, value in law["states"].items()}
         numbers = [float(law[name]) for name in ("period", "delay", "before")]
-        return Sampled(str(law["name"]), numbers[0], WrittenLaw(written, tuple(states)), numbers[1],
-                       states, (low, high), numbers[2])  # fmt: skip
+        stored_law = WrittenLaw(written, tuple(states))
+        return SampledLaw(
+            str(law["name"]), numbers[0], stored_law, numbers[1], states, (low, high), numbers[2]
+        )
     return saved[kind]
 
 
 @dataclass(frozen=True, eq=False)
-class Written:
+class StoredExpressions:
     """Stored expressions.
 
     Parameters
@@ -97,7 +101,7 @@ class Written:
 class WrittenLaw:
     """A stored sampled law, traced like the original function."""
 
-    written: Written
+    written: StoredExpressions
     states: tuple[str, ...]
 
     def __call__(self, seen: Mapping[str, ca.SX]) -> Any:
@@ -117,19 +121,19 @@ def _described(value: Any, seen: Mapping[str, ca.SX]) -> dict[str, Any]:
         return {"table": data_of(value)}
     if isinstance(value, ca.SX):
         return _expression([value]) or {"anew": f"the expression {value}"}
-    if isinstance(value, Sampled):
+    if isinstance(value, SampledLaw):
         return _sampled(value, seen)
     return {"anew": f"{value!r}"}
 
 
-def _sampled(law: Sampled, seen: Mapping[str, ca.SX]) -> dict[str, Any]:
+def _sampled(law: SampledLaw, seen: Mapping[str, ca.SX]) -> dict[str, Any]:
     owner = f"the sampled law {law.name!r}"
     parts: list[Any] = [law.law]
     if callable(law.law):
         if not law.traced:
             return {"anew": owner}
         own = {state: symbol(state) for state in law.states}
-        value, following = split(owner, law.law(Seen({**seen, **own})), law.states)
+        value, following = split(owner, law.law(LawArguments({**seen, **own})), law.states)
         parts = [value, *(following[state] for state in law.states)]
     written = _expression([as_scalar(owner, part) for part in parts])
     if written is None:

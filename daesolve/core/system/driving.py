@@ -12,10 +12,14 @@ from daesolve.core.encoding import is_mapping
 from daesolve.core.posing.goals import as_scalar
 from daesolve.core.posing.inputs import Drive
 from daesolve.core.posing.rewriting import Rewriting, substitution
-from daesolve.core.posing.sampled import Sampled
+from daesolve.core.posing.sampled import SampledLaw
 from daesolve.core.posing.symbols import SymbolVector, time
 from daesolve.core.posing.tables import Table
-from daesolve.core.system.described_inputs import Written, described_inputs, restored_input
+from daesolve.core.system.described_inputs import (
+    StoredExpressions,
+    described_inputs,
+    restored_input,
+)
 from daesolve.core.system.system import MechanicalSystem, System
 from daesolve.core.system.written import expression_in
 from daesolve.errors import (
@@ -26,7 +30,7 @@ from daesolve.errors import (
     unknown_name,
 )
 
-Given = float | ca.SX | str | Table | Sampled
+Given = float | ca.SX | str | Table | SampledLaw
 """An input as a run may give it."""
 
 
@@ -159,7 +163,7 @@ def _restored(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return not isinstance(value, ca.SX | str | Table | Sampled | Written)
+    return not isinstance(value, ca.SX | str | Table | SampledLaw | StoredExpressions)
 
 
 def _number(name: str, value: Any) -> float:
@@ -179,11 +183,11 @@ def _meaning(name: str, value: Any, seen: Mapping[str, ca.SX], drives: list[Driv
                 f"them, {value.name}(first, second)"
             )
         return value(time)
-    if isinstance(value, Sampled):
+    if isinstance(value, SampledLaw):
         held, drive = value.drive(seen)
         drives.append(drive)
         return held
-    if isinstance(value, Written):
+    if isinstance(value, StoredExpressions):
         (value,) = value.of(seen)
     if isinstance(value, str):
         value = expression_in(f"the input {name!r}", value, seen)

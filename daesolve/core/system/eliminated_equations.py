@@ -86,7 +86,7 @@ def matrices(dynamics: Dynamics, values: Mapping[str, float]) -> Matrices:
 
 
 @dataclass(frozen=True, eq=False)
-class Eliminated:
+class ReactionEquations:
     """A u = c.
 
     Parameters
@@ -102,7 +102,7 @@ class Eliminated:
     reactions: ca.SX | None
 
 
-def eliminated(found: Matrices) -> Eliminated | None:
+def eliminated(found: Matrices) -> ReactionEquations | None:
     """Return the equations of the reactions; None if M is too large to invert symbolically."""
     blocks = found.mass.sparsity().btf()[3]
     if max((end - start for start, end in itertools.pairwise(blocks)), default=0) > LARGEST_BLOCK:
@@ -116,4 +116,4 @@ def eliminated(found: Matrices) -> Eliminated | None:
     reactions = None
     if matrix.shape[0] == matrix.shape[1] and 0 < matrix.shape[0] <= LARGEST_BLOCK:
         reactions = solved(matrix, right, positions)
-    return Eliminated(matrix, right, reactions)
+    return ReactionEquations(matrix, right, reactions)

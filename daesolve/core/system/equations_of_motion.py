@@ -28,9 +28,9 @@ from daesolve.core.system.checking import (
 from daesolve.core.system.drives import drive_rows
 from daesolve.core.system.free_motion import (
     AuxiliaryQuantities,
-    Flow,
+    FreeMotionEquations,
     Kinematics,
-    Motion,
+    MotionDerivatives,
     Tracked,
     lagrange,
     newton_euler,
@@ -40,7 +40,7 @@ from daesolve.core.system.posed import PosedControl, PosedMechanics, column, wit
 from daesolve.core.system.rows import (
     AUTOMATIC_NAMES,
     Feedbacks,
-    Values,
+    ValueSymbols,
     automatic_invariant,
     check_counts,
     control_row,
@@ -66,7 +66,7 @@ class _Symbols:
         self.quadratures = system.quadratures.vector
         self.own = [goal for goal in system.goals if isinstance(goal, Goal) and goal.ideal]
         self.u = ca.vertcat(system.reactions.vector, *[goal.reaction for goal in self.own])
-        self.values = Values()
+        self.values = ValueSymbols()
         self.values.take(system.parameters, system.discrete, system.inputs)
         q_dot = self.v if system.kinematics is None else system.smoothed(system.kinematics)
         massless = ca.vertcat(self.s, self.sigma, self.quadratures)
@@ -118,7 +118,7 @@ class _Symbols:
             return None
         return len(self.system.reactions) + self.own.index(goal)
 
-    def _flow(self) -> Flow:
+    def _flow(self) -> MotionDerivatives:
         """Return derivatives along the motion; invariants on positions correct q' directly."""
         q_dot = self.kinematics.q_dot
         for goal, feedback in self.invariants.items():
@@ -138,7 +138,7 @@ class _Symbols:
         named = AuxiliaryQuantities(quantities.vector, quantities.dot.vector, meanings)
         positions = ca.vertcat(self.q, self.quadratures)
         rates = ca.vertcat(q_dot, self._integrands())
-        return Flow(time, positions, self.v, rates, tracked, named)
+        return MotionDerivatives(time, positions, self.v, rates, tracked, named)
 
     def _integrands(self) -> ca.SX:
         """Return the rates of the quadratures.
@@ -288,7 +288,7 @@ def _rows(symbols: _Symbols) -> tuple[GoalRow, ...]:
     return tuple(rows)
 
 
-def _motion(symbols: _Symbols) -> Motion:
+def _motion(symbols: _Symbols) -> FreeMotionEquations:
     """Return the motion without constraints and without applied forces."""
     system, flow = symbols.system, symbols.flow
     potential = flow.explicit(as_scalar("the potential", symbols.posed(system.potential)))
@@ -327,7 +327,7 @@ def _gyroscopic(symbols: _Symbols) -> ca.SX:
     return forces
 
 
-def _energies(symbols: _Symbols, motion: Motion) -> tuple[ca.SX, ca.SX | None]:
+def _energies(symbols: _Symbols, motion: FreeMotionEquations) -> tuple[ca.SX, ca.SX | None]:
     """Return T and V; without V if T is not posed but follows from the mass matrix."""
     system, v = symbols.system, symbols.v
     if system.kinetic is None:
@@ -337,7 +337,7 @@ def _energies(symbols: _Symbols, motion: Motion) -> tuple[ca.SX, ca.SX | None]:
 
 def _automatic(
     symbols: _Symbols,
-    motion: Motion,
+    motion: FreeMotionEquations,
     energies: tuple[ca.SX, ca.SX],
     force: ca.SX,
     rows: Sequence[GoalRow],
@@ -419,7 +419,7 @@ def control_equations(system: PosedControl) -> Dynamics:
         As for `ControlSystem`.
     """
     x, u = system.states.vector, system.controls.vector
-    values = Values()
+    values = ValueSymbols()
     values.take(system.parameters, system.discrete, system.inputs)
     rate = column("the rate", system.rate, system.states.names, "state")
     outputs, units = with_inputs(system)
@@ -431,7 +431,7 @@ def control_equations(system: PosedControl) -> Dynamics:
     smoothed = system.smoothed
     drift, influence = split_linear("the rate", smoothed(rate), u)
     empty = ca.SX(0, 1)
-    flow = Flow(time, empty, x, empty)
+    flow = MotionDerivatives(time, empty, x, empty)
     rows = tuple(
         control_row(replace(goal, residual=smoothed(goal.residual)), x, drift, influence, values)
         for goal in system.goals

@@ -26,7 +26,7 @@ DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class FreeMotionEquations:
     """M v' = h of a system without constraints: the mass matrix (nv, nv) and h (nv, 1)."""
 
     mass: ca.SX
@@ -56,7 +56,7 @@ class Kinematics:
     quasi: bool
 
 
-def lagrange(kinetic: ca.SX, potential: ca.SX, k: Kinematics) -> Motion:
+def lagrange(kinetic: ca.SX, potential: ca.SX, k: Kinematics) -> FreeMotionEquations:
     """Derive d/dt dT/dv = S^T d(T - V)/dq (+ brackets), solved for M v' = h.
 
     Parameters
@@ -78,7 +78,7 @@ def lagrange(kinetic: ca.SX, potential: ca.SX, k: Kinematics) -> Motion:
     if ca.depends_on(mass, k.v):
         raise PosingError("the kinetic energy must be quadratic in the velocities")
     force = _inertial_forces(kinetic, momentum, k)
-    return Motion(mass, force + _potential_force(potential, k))
+    return FreeMotionEquations(mass, force + _potential_force(potential, k))
 
 
 def hamel(functions: ca.SX, k: Kinematics, accelerations: ca.SX) -> ca.SX:
@@ -127,7 +127,7 @@ def _inertial_forces(functions: ca.SX, momenta: ca.SX, k: Kinematics) -> ca.SX:
     return ca.horzcat(ca.SX(k.v.numel(), 0), *columns)
 
 
-def newton_euler(mass: ca.SX, potential: ca.SX, k: Kinematics) -> Motion:
+def newton_euler(mass: ca.SX, potential: ca.SX, k: Kinematics) -> FreeMotionEquations:
     """Return the motion for a given mass matrix; the forces contain everything else.
 
     Raises
@@ -139,7 +139,7 @@ def newton_euler(mass: ca.SX, potential: ca.SX, k: Kinematics) -> Motion:
     count = k.v.numel()
     if mass.shape != (count, count):
         raise PosingError(f"the mass matrix must be {count} by {count}, not {mass.shape}")
-    return Motion(mass, _potential_force(potential, k))
+    return FreeMotionEquations(mass, _potential_force(potential, k))
 
 
 def _potential_force(potential: ca.SX, k: Kinematics) -> ca.SX:
@@ -241,7 +241,7 @@ class Rate:
     jacobian: ca.SX
 
 
-class Flow:
+class MotionDerivatives:
     """Derivatives along the motion, with v' still unknown.
 
     Implicit unknowns are differentiated by the implicit function theorem: their rates sigma stay

@@ -23,7 +23,7 @@ from daesolve.core.posing.goals import (
     expression_of,
     without_calls,
 )
-from daesolve.core.posing.guides import Guides, Rubbing
+from daesolve.core.posing.guides import Guides, SupportAction
 from daesolve.core.posing.inputs import NO_INPUTS, Drive, Inputs
 from daesolve.core.posing.supports import VariantPair
 from daesolve.core.posing.symbols import (
@@ -251,7 +251,7 @@ def with_switches(guides: Guides, posed: Piecewise) -> Guides:
     Otherwise, decisions at the instant of a switch would use the value before it.
     """
 
-    def written(support: Rubbing) -> Rubbing:
+    def written(support: SupportAction) -> SupportAction:
         # Only slips that jump have switches: the others do not pass a guard at once.
         return replace(
             support,

@@ -32,7 +32,7 @@ from daesolve.core.posing.goals import (
 )
 from daesolve.core.posing.symbols import Interval, Parameters, symbol, time
 from daesolve.core.posing.value_names import ValueKind
-from daesolve.core.system.free_motion import Flow
+from daesolve.core.system.free_motion import MotionDerivatives
 from daesolve.errors import NoInfluenceError, PosingError, unknown_name
 
 AUTOMATIC_NAMES = frozenset({"energy", "jacobi_integral"})
@@ -41,7 +41,7 @@ ELSEWHERE = "the constraint {!r}, which is imposed for an instant, "
 
 
 @dataclass
-class Values:
+class ValueSymbols:
     """Collects the symbols that become p, with their defaults.
 
     Parameters
@@ -94,7 +94,7 @@ class Feedbacks:
     floor: ca.SX
 
     @staticmethod
-    def of(name: str, values: Values, reference: float | None = None) -> Feedbacks:
+    def of(name: str, values: ValueSymbols, reference: float | None = None) -> Feedbacks:
         """Add the three symbols to the values."""
         return Feedbacks(
             values.add(ValueKind.RATE.name_of(name), 0.0),
@@ -112,7 +112,7 @@ class GoalValues:
     typical: ca.SX | None
 
 
-def goal_values(goal: Goal, values: Values) -> GoalValues:
+def goal_values(goal: Goal, values: ValueSymbols) -> GoalValues:
     """Add the values that a goal needs."""
     name, reference, typical = goal.name, ca.SX(0), None
     rate = values.add(ValueKind.RATE.name_of(name), 0.0)
@@ -142,7 +142,7 @@ def split_linear(owner: str, column: ca.SX, unknowns: ca.SX) -> tuple[ca.SX, ca.
 
 
 def goal_row(
-    goal: Goal, residual: ca.SX, values: Values, flow: Flow, reaction: int | None
+    goal: Goal, residual: ca.SX, values: ValueSymbols, flow: MotionDerivatives, reaction: int | None
 ) -> GoalRow:
     """Differentiate a constraint until accelerations appear.
 
@@ -214,7 +214,9 @@ def relation_rows(goals: Sequence[AnyGoal], unknowns: ca.SX) -> list[RelationRow
     return rows
 
 
-def invariant_row(goal: Invariant, value: ca.SX, feedback: Feedbacks, flow: Flow) -> InvariantRow:
+def invariant_row(
+    goal: Invariant, value: ca.SX, feedback: Feedbacks, flow: MotionDerivatives
+) -> InvariantRow:
     """Differentiate an invariant once."""
     rate = flow.first(value)
     return InvariantRow(
@@ -254,7 +256,7 @@ def drive_by_relations(
 
 
 def automatic_invariant(
-    kinetic: ca.SX, potential: ca.SX, mass: ca.SX, flow: Flow, values: Values
+    kinetic: ca.SX, potential: ca.SX, mass: ca.SX, flow: MotionDerivatives, values: ValueSymbols
 ) -> InvariantRow:
     """Return Jacobi's integral v . dL/dv - L; the energy if T is homogeneous in v."""
     v = flow.velocities
@@ -289,7 +291,9 @@ def automatic_invariant(
     )
 
 
-def control_row(goal: Goal, x: ca.SX, drift: ca.SX, influence: ca.SX, values: Values) -> GoalRow:
+def control_row(
+    goal: Goal, x: ca.SX, drift: ca.SX, influence: ca.SX, values: ValueSymbols
+) -> GoalRow:
     """Differentiate a goal along f until a control appears (Isidori's relative degree).
 
     Raises

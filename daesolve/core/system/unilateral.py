@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 import casadi as ca
 import numpy as np
 
-from daesolve.core.equations.contact_rows import ContactRow, Rubbing, SpatialRubbing
+from daesolve.core.equations.contact_rows import ContactFriction, ContactRow, SpatialRubbing
 from daesolve.core.equations.dynamics import Dynamics, GoalRow
 from daesolve.core.expressions.determinants import determinant
 from daesolve.core.expressions.linear import solve_definite
@@ -400,12 +400,12 @@ def _rubbing(
     names: Sequence[str],
     events: Sequence[str],
     written: Callable[[Expression], ca.SX],
-) -> Rubbing | None:
+) -> ContactFriction | None:
     if not contact.sticking:
         return None
     name = contact.name
     rests = f"rests_{name}"
-    plane = Rubbing(
+    plane = ContactFriction(
         row=rows.index(contact.sticking[0].name),
         slides=names.index(f"slides_{name}"),
         sticks=names.index(contact.sticking[0].held_by),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.linalg import null_space
 
 import daesolve as ds
-from daesolve.core.events.instant import MOST_AT_ONCE, Instant
+from daesolve.core.events.instant import MOST_AT_ONCE, SimultaneousResets
 from daesolve.errors import ChatteringError
 from tests.hybrid_systems import bouncing_ball
 from tests.systems import prepared_run
@@ -237,7 +237,7 @@ def test_guards_that_differ_by_rounding_are_due_together():
 
 
 def test_resets_at_one_instant_are_counted_until_they_are_too_many():
-    instant = Instant(1e-13)
+    instant = SimultaneousResets(1e-13)
     for time in (1.0, 2.0):
         for _ in range(MOST_AT_ONCE):
             instant.take(time, "hit")

@@ -12,7 +12,7 @@ from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.storage import Stored, Writer, resuming
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.results.trajectory.samples import StoredSamples, row_of_event
-from daesolve.core.run.integration.record import Assembly, Boundary, RunRecord
+from daesolve.core.run.integration.record import Boundary, RunRecord, TrajectoryAssembly
 
 ENERGIES = ["kinetic_before", "kinetic_after", "carnot"]
 """The columns of an impact besides its impulses."""
@@ -115,7 +115,7 @@ class Keeper:
 
     def write(
         self,
-        assembly: Assembly,
+        assembly: TrajectoryAssembly,
         here: Boundary,
         saved: Mapping[str, Any],
         verdict: tuple[Outcome, str] | None,
@@ -149,7 +149,7 @@ class Keeper:
         )
         self.number += 1
 
-    def write_partial(self, assembly: Assembly) -> None:
+    def write_partial(self, assembly: TrajectoryAssembly) -> None:
         """Write what is in memory for reading; it is computed again when the run resumes."""
         self.writer.write_partial(self.number, self._samples(assembly), self._events(assembly))
 
@@ -212,7 +212,7 @@ class Keeper:
         """Return the samples on disk."""
         return StoredSamples(self.stored())
 
-    def _samples(self, assembly: Assembly) -> dict[str, np.ndarray]:
+    def _samples(self, assembly: TrajectoryAssembly) -> dict[str, np.ndarray]:
         times, states, reactions, outputs = assembly.tables()
         columns = {"t": times}
         tables = {
@@ -226,7 +226,7 @@ class Keeper:
                 columns[column] = np.ascontiguousarray(table[:, place])
         return columns
 
-    def _events(self, assembly: Assembly) -> dict[str, list[Any]] | None:
+    def _events(self, assembly: TrajectoryAssembly) -> dict[str, list[Any]] | None:
         rows = [row_of_event(event) for event in assembly.events()]
         if not rows:
             return None

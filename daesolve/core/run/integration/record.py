@@ -198,7 +198,7 @@ class RunRecord:
 
 
 @dataclass(frozen=True)
-class Assembly:
+class TrajectoryAssembly:
     """Makes the trajectory of a run, and the tables of its parts.
 
     Parameters

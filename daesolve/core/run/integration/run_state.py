@@ -17,7 +17,7 @@ from daesolve.core.diagnostics.degeneracy import RankWatch
 from daesolve.core.diagnostics.flat_zeros import FlatZeros
 from daesolve.core.diagnostics.monitor import Monitor
 from daesolve.core.equations.contact_rows import in_space
-from daesolve.core.events.instant import INSTANT, Instant
+from daesolve.core.events.instant import INSTANT, SimultaneousResets
 from daesolve.core.events.transitions import Transitions
 from daesolve.core.expressions.intervals import TimeGuards
 from daesolve.core.preparation.preparing import Prepared
@@ -25,7 +25,7 @@ from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.checkpoints import restored_boundaries, saved_boundary
 from daesolve.core.run.integration.dense_output import DenseOutput
 from daesolve.core.run.integration.effort import Effort
-from daesolve.core.run.integration.record import Assembly, Boundary, Happening, RunRecord
+from daesolve.core.run.integration.record import Boundary, Happening, RunRecord, TrajectoryAssembly
 from daesolve.core.run.integration.sampling import At, Schedule
 from daesolve.core.run.integration.step_queue import StepQueue
 from daesolve.core.solvers import EventHit, Observer, SegmentEnd, State
@@ -114,7 +114,7 @@ class LookAhead:
 
 
 @dataclass
-class Pace:
+class ResetPace:
     """Decides when to try following simple resets: less and less often if there are few.
 
     Parameters
@@ -182,12 +182,12 @@ class RunState:
     effort: Effort
     schedule: Schedule
     transitions: Transitions | None
-    instant: Instant
+    instant: SimultaneousResets
     ahead: LookAhead
     flat_zeros: FlatZeros
     scheduled: TimeGuards | None = None
     queue: StepQueue = field(default_factory=StepQueue)
-    pace: Pace = field(default_factory=Pace)
+    pace: ResetPace = field(default_factory=ResetPace)
     segments: int = 0
     conservation: ConservationWatch | None = None
     whole: bool = False
@@ -211,12 +211,12 @@ class RunState:
         return self.transitions is not None and self.transitions.tracks
 
     @property
-    def assembly(self) -> Assembly:
+    def assembly(self) -> TrajectoryAssembly:
         """Builds the trajectory of the run."""
         notes = [] if self.conservation is None else self.conservation.notes()
         notes += self.flat_zeros.notes()
         notes += [] if self.transitions is None else self.transitions.book.carried.notes()
-        return Assembly(self.prepared, self.record, self.monitor, tuple(notes))
+        return TrajectoryAssembly(self.prepared, self.record, self.monitor, tuple(notes))
 
     def values(self, here: Boundary) -> np.ndarray:
         """Return p as it is in force here."""
@@ -397,7 +397,7 @@ class RunState:
         self.ahead.entered, self.ahead.stretch = map(float, saved["ahead"])
         self.effort.restore(saved["effort"])
         self.flat_zeros.restore(saved["flat_zeros"])
-        self.pace = Pace(*map(int, saved.get("pace", ())))
+        self.pace = ResetPace(*map(int, saved.get("pace", ())))
         return here
 
 
@@ -437,7 +437,7 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
         effort=Effort(prepared.max_evaluations, prepared.mean_step, prepared.until),
         schedule=Schedule(at, prepared.start_time, prepared.until, extended_from),
         transitions=transitions,
-        instant=Instant(INSTANT * prepared.segment),
+        instant=SimultaneousResets(INSTANT * prepared.segment),
         ahead=LookAhead(
             transitions is not None and (transitions.charted or not halts),
             prepared.start_time,
