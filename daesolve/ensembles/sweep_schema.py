@@ -8,10 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from daesolve.core.results.storage.schema import Count, Finite, Flag, Number, Record, Word, fault
+from daesolve.core.results.storage.schema import (
+    Count,
+    Finite,
+    Flag,
+    Number,
+    StoredRecord,
+    Word,
+    fault,
+)
 
 
-class Swept(Record):
+class Swept(StoredRecord):
     """The case that is swept."""
 
     problem: Word
@@ -21,13 +29,13 @@ class Swept(Record):
     structure: dict[str, Any]
 
 
-class Columns(Record):
+class SweepColumns(StoredRecord):
     """The column of each varied value by its name."""
 
     over: dict[str, Word]
 
 
-class Manifest(Record):
+class SweepManifest(StoredRecord):
     """`manifest.json` of a sweep."""
 
     identity: Swept
@@ -41,7 +49,7 @@ class Manifest(Record):
     options: dict[str, Any]
     batch: Flag | None
     count: Count
-    columns: Columns
+    columns: SweepColumns
     versions: dict[str, Word]
 
 
@@ -55,4 +63,4 @@ def fault_of(name: str, value: Mapping[str, Any]) -> str | None:
     value
         Its contents; the manifest of a run is not checked.
     """
-    return fault(Manifest, value) if value.get("kind") == "sweep" else None
+    return fault(SweepManifest, value) if value.get("kind") == "sweep" else None

@@ -37,7 +37,7 @@ PLAIN = {
 """Plain words for the types in pydantic's messages."""
 
 
-class Record(BaseModel):
+class StoredRecord(BaseModel):
     """The known fields of a file; there may be others."""
 
     model_config = ConfigDict(extra="allow")

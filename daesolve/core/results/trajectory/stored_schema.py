@@ -15,7 +15,7 @@ from daesolve.core.results.storage.schema import (
     Finite,
     Flag,
     Number,
-    Record,
+    StoredRecord,
     Word,
     fault,
     record_of,
@@ -45,14 +45,14 @@ else:
     OfVerification, OfDegeneracy = record_of(Verification), record_of(Degeneracy)
 
 
-class Made(Record):
+class NamedSettings(StoredRecord):
     """A solver or a formulation."""
 
     name: Word
     settings: dict[str, Any]
 
 
-class Asked(Record):
+class CaseChanges(StoredRecord):
     """The changes to a case."""
 
     set: dict[str, Any] = Field(default={})
@@ -60,7 +60,7 @@ class Asked(Record):
     usual: dict[str, Any] = Field(default={})
 
 
-class Identity(Record):
+class Identity(StoredRecord):
     """The identity of a run for the report."""
 
     problem: Word | None = None
@@ -68,11 +68,11 @@ class Identity(Record):
     model: Word | None = None
     structure: dict[str, Plain] = Field(default={})
     path: Word | None = None
-    asked: Asked = Asked()
+    asked: CaseChanges = CaseChanges()
     parameter_units: dict[str, Word] = Field(default={})
 
 
-class Source(Record):
+class Source(StoredRecord):
     """How to pose the system again."""
 
     problem: Word
@@ -83,7 +83,7 @@ class Source(Record):
     structure: dict[str, Plain]
 
 
-class Asking(Record):
+class Asking(StoredRecord):
     """The request, whose fields beyond these have the types of `Request`."""
 
     until: Finite
@@ -91,25 +91,25 @@ class Asking(Record):
     initial: dict[str, Finite]
     guess: dict[str, Finite]
     parameters: dict[str, Finite]
-    formulation: Made | None
-    solver: Made | None
+    formulation: NamedSettings | None
+    solver: NamedSettings | None
     inputs: dict[str, dict[str, Any]] = Field(default={})
 
 
-class Even(Record):
+class Even(StoredRecord):
     """Samples at an interval."""
 
     kind: Literal["every"]
     interval: Positive
 
 
-class AtEvents(Record):
+class AtEvents(StoredRecord):
     """Samples at events."""
 
     kind: Literal["events"]
 
 
-class AtTimes(Record):
+class AtTimes(StoredRecord):
     """Samples at times that were listed."""
 
     kind: Literal["times"]
@@ -122,7 +122,7 @@ Sampling = Annotated[Even | AtEvents | AtTimes, Field(discriminator="kind")]
 Exponent = Annotated[int, Strict()]
 
 
-class Exponents(Record):
+class Exponents(StoredRecord):
     """The powers of two by which states and time are divided for the solver."""
 
     states: list[Exponent]
@@ -132,7 +132,7 @@ class Exponents(Record):
     time: Exponent
 
 
-class Resolved(Record):
+class Resolved(StoredRecord):
     """What was decided before the first step."""
 
     values: list[Number]
@@ -143,11 +143,11 @@ class Resolved(Record):
     scaling: Exponents
     start: list[Finite]
     path: list[Any]
-    solver: Made
+    solver: NamedSettings
     equations: Word
 
 
-class Columns(Record):
+class Columns(StoredRecord):
     """The column of each series by its name."""
 
     states: dict[str, Word]
@@ -156,7 +156,7 @@ class Columns(Record):
     residuals: dict[str, Word]
 
 
-class EventColumns(Record):
+class EventColumns(StoredRecord):
     """The names under which events have numbers."""
 
     detail: list[Word]
@@ -165,7 +165,7 @@ class EventColumns(Record):
     energies: list[Word] = Field(default=[])
 
 
-class Continued(Record):
+class Continued(StoredRecord):
     """Which run another one continues, and from when."""
 
     directory: Word
@@ -177,7 +177,7 @@ class Continued(Record):
     fired: dict[str, list[int]] = Field(default={})
 
 
-class Description(Record):
+class Description(StoredRecord):
     """What was run."""
 
     formulation: Word
@@ -194,7 +194,7 @@ class Description(Record):
     continues: Continued | None = None
 
 
-class BeforeTheRun(Record):
+class BeforeTheRun(StoredRecord):
     """What is known about a run before its first step."""
 
     start: Changes
@@ -202,7 +202,7 @@ class BeforeTheRun(Record):
     description: Description
 
 
-class Manifest(Record):
+class Manifest(StoredRecord):
     """`manifest.json`."""
 
     columns: Columns
@@ -216,13 +216,13 @@ class Manifest(Record):
     identity: Identity
     source: Source | None
     derived: list[Word]
-    verify: Flag | Word | Made
+    verify: Flag | Word | NamedSettings
     versions: dict[str, Word]
     processor: Word
     remarks: list[Word] = Field(default=[])
 
 
-class Ended(Record):
+class Ended(StoredRecord):
     """What is known about a run at the end of a part."""
 
     end_time: Finite
@@ -241,7 +241,7 @@ class SoFar(Ended):
     notes: list[Word]
 
 
-class Found(Record):
+class StoredFinding(StoredRecord):
     """What one check of an audit found."""
 
     check: Word
@@ -252,11 +252,11 @@ class Found(Record):
     sentence: Word
 
 
-class Audited(Record):
+class Audited(StoredRecord):
     """A run held against what was posed."""
 
     holds: Flag
-    findings: list[Found]
+    findings: list[StoredFinding]
     left_out: Word
 
 
@@ -274,7 +274,7 @@ class Result(Ended):
     parts: Count = 0
 
 
-class Place(Record):
+class StoredBoundary(StoredRecord):
     """A boundary."""
 
     time: Finite
@@ -283,26 +283,26 @@ class Place(Record):
     values: list[Number]
 
 
-class Sizes(Record):
+class Sizes(StoredRecord):
     """A file of a part."""
 
     rows: Count
     bytes: Count
 
 
-class Files(Record):
+class Files(StoredRecord):
     """The files of a part."""
 
     samples: Sizes
     events: Sizes | None
 
 
-class Checkpoint(Record):
+class Checkpoint(StoredRecord):
     """`checkpoints/NUMBER.json`."""
 
     files: Files
-    here: Place
-    before: Place
+    here: StoredBoundary
+    before: StoredBoundary
     until: Finite
     segments: Count
     taken: Count
