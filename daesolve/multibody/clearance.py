@@ -24,7 +24,7 @@ from daesolve.multibody.joints import Prismatic, Revolute
 from daesolve.multibody.loads import check_name, check_size
 from daesolve.multibody.places import PlanarFrame
 from daesolve.multibody.plane_contact import PlaneContact
-from daesolve.multibody.supports import Rubs, Support
+from daesolve.multibody.supports import BodySupport, Rubs
 from daesolve.multibody.touching import PinInHole, material
 
 
@@ -137,9 +137,9 @@ class Clearance:
         return replace(found, events=(event, *found.events))
 
     @cached_property
-    def _support(self) -> Support:
+    def _support(self) -> BodySupport:
         rigid = self.compliance is None
-        return Support(
+        return BodySupport(
             self.name,
             self.friction,
             unilateral=rigid,

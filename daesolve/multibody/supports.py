@@ -26,7 +26,7 @@ Rubs = FrictionLaw | Expression | None
 
 
 @dataclass(frozen=True, eq=False)
-class Support:
+class BodySupport:
     """How one body supports another where they touch.
 
     Parameters
@@ -201,7 +201,7 @@ class Support:
 
 
 class Supporting(ABC):
-    """What contacts share that are dataclasses with the fields of a `Support`."""
+    """What contacts share that are dataclasses with the fields of a `BodySupport`."""
 
     name: str
     compliance: ComplianceLaw | None
@@ -226,9 +226,9 @@ class Supporting(ABC):
         """Return events of the touch, which may change discrete values of the contact."""
 
     @cached_property
-    def support(self) -> Support:
+    def support(self) -> BodySupport:
         """How one body supports the other."""
-        return Support(**{part.name: getattr(self, part.name) for part in fields(Support)})
+        return BodySupport(**{part.name: getattr(self, part.name) for part in fields(BodySupport)})
 
     @cached_property
     def goal(self) -> Holonomic:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from daesolve.core.run.solving.descriptions import versions
 from daesolve.multibody.referee.refereeing import Refereed
-from daesolve.multibody.referee.verdict import Side, Verdict, order
+from daesolve.multibody.referee.verdict import RefereeVerdict, Side, order
 from daesolve.reporting.document import DrawingRule, dump, plain, replace_file
 from daesolve.reporting.facts import seconds, short, template
 from daesolve.reporting.layout import Indented, Rows, Words
@@ -27,7 +27,7 @@ CONVERGES = 0.5
 HEADS = ("run", "loop gap", "energy drift", "apart at", "end apart", "seconds")
 
 
-def referee_document(verdict: Verdict, *, series: bool = False) -> Document:
+def referee_document(verdict: RefereeVerdict, *, series: bool = False) -> Document:
     """Return a verdict as an object for JSON.
 
     Parameters
@@ -202,7 +202,7 @@ def stills(found: Refereed, rule: DrawingRule) -> list[Still]:
     return drawn
 
 
-def write_referee(directory: Path, verdict: Verdict, drawn: Sequence[Still]) -> Path:
+def write_referee(directory: Path, verdict: RefereeVerdict, drawn: Sequence[Still]) -> Path:
     """Write report.html and report.json, and return the page.
 
     Parameters

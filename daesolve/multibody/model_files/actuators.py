@@ -15,7 +15,7 @@ import numpy as np
 
 from daesolve.core.posing.inputs import Inputs
 from daesolve.multibody.model_files.assembly import Assembly
-from daesolve.multibody.model_files.freedoms import Drive
+from daesolve.multibody.model_files.freedoms import FreedomForce
 from daesolve.multibody.model_files.left_out import Left
 from daesolve.multibody.model_files.model import FileActuator, FileModel
 from daesolve.multibody.model_files.names import ACTUATOR
@@ -106,7 +106,7 @@ def add_actuators(found: Assembly, left: Left) -> Inputs:
         freedom = found.freedoms[actuator.target]
         gear = float(actuator.gear[0])
         force = gear * _force(actuator, inputs[name], gear, freedom.place, freedom.rates[0])
-        freedom.drives.append(Drive(name, force))
+        freedom.drives.append(FreedomForce(name, force))
     return inputs
 
 

@@ -15,7 +15,7 @@ from daesolve.multibody.joints import Joint, Prismatic, Revolute, Spherical
 from daesolve.multibody.model_files.chains import Chain
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.model import FileJoint, FileModel
-from daesolve.multibody.model_files.names import BODY, JOINT, TAKEN, Words
+from daesolve.multibody.model_files.names import BODY, JOINT, TAKEN, UniqueWords
 from daesolve.multibody.model_files.poses import (
     composed,
     matrix_of,
@@ -79,7 +79,7 @@ class Assembly:
     """
 
     model: FileModel
-    words: Words
+    words: UniqueWords
     carriers: dict[int, Carrier] = field(default_factory=dict[int, Carrier])
     relative: Sequence[tuple[np.ndarray, np.ndarray]] = ()
     joints: list[Joint] = field(default_factory=list[Joint])
@@ -104,7 +104,7 @@ def assembled(model: FileModel, counted: set[int]) -> Assembly:
     counted
         The numbers of joints whose whole turns count.
     """
-    found = Assembly(model, Words(TAKEN), relative=relative_to_root(model))
+    found = Assembly(model, UniqueWords(TAKEN), relative=relative_to_root(model))
     found.carriers[0] = Carrier(None, np.zeros(3))
     placed = poses(model, model.qpos0, np.zeros(model.rates))
     for number, body in enumerate(model.bodies):

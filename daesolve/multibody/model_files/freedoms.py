@@ -32,7 +32,7 @@ STARTS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Drive:
+class FreedomForce:
     """A force along a freedom.
 
     Parameters
@@ -73,7 +73,7 @@ class Freedom:
     way: ca.SX | None = None
     direction: tuple[ca.SX, ca.SX] | None = None
     counted: bool = False
-    drives: list[Drive] = field(default_factory=list[Drive])
+    drives: list[FreedomForce] = field(default_factory=list[FreedomForce])
 
     @property
     def turns(self) -> bool:

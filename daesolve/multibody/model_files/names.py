@@ -35,7 +35,7 @@ TAKEN = ("ground", "energy", "work", "t", "time", "jacobi_integral")
 """What other things are called."""
 
 
-class Words:
+class UniqueWords:
     """Words that are assigned, each once, with all names that begin with them."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

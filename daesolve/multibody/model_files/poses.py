@@ -11,7 +11,7 @@ from daesolve.multibody.model_files.model import FileJoint, FileModel
 
 
 @dataclass(frozen=True, eq=False)
-class Pose:
+class FrameMotion:
     """Where a frame is and how it moves.
 
     Parameters
@@ -27,10 +27,10 @@ class Pose:
     velocity: np.ndarray
     angular_velocity: np.ndarray
 
-    def then(self, position: np.ndarray, rotation: np.ndarray) -> Pose:
+    def then(self, position: np.ndarray, rotation: np.ndarray) -> FrameMotion:
         """Return a frame that is fixed in this one."""
         way = self.rotation @ position
-        return Pose(
+        return FrameMotion(
             self.position + way,
             self.rotation @ rotation,
             self.velocity + np.cross(self.angular_velocity, way),
@@ -38,7 +38,7 @@ class Pose:
         )
 
 
-AT_ORIGIN = Pose(np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3))
+AT_ORIGIN = FrameMotion(np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3))
 
 
 def matrix_of(quaternion: np.ndarray) -> np.ndarray:
@@ -84,7 +84,7 @@ def turned_about(axis: np.ndarray, angle: float) -> np.ndarray:
     return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
 
 
-def poses(model: FileModel, qpos: np.ndarray, qvel: np.ndarray) -> list[Pose]:
+def poses(model: FileModel, qpos: np.ndarray, qvel: np.ndarray) -> list[FrameMotion]:
     """Return where the frames of all bodies are.
 
     Parameters
@@ -101,16 +101,16 @@ def poses(model: FileModel, qpos: np.ndarray, qvel: np.ndarray) -> list[Pose]:
     return found
 
 
-def _moved(pose: Pose, joint: FileJoint, qpos: np.ndarray, qvel: np.ndarray) -> Pose:
+def _moved(pose: FrameMotion, joint: FileJoint, qpos: np.ndarray, qvel: np.ndarray) -> FrameMotion:
     """Return a frame after a joint has moved it."""
     at, rate = qpos[joint.place :], qvel[joint.rate :]
     if joint.kind == "free":
         axes = matrix_of(at[3:7])
-        return Pose(at[:3], axes, rate[:3], axes @ rate[3:6])
+        return FrameMotion(at[:3], axes, rate[:3], axes @ rate[3:6])
     if joint.kind == "slide":
         axis = pose.rotation @ joint.axis
         moved = pose.then(joint.axis * (at[0] - joint.reference[0]), np.eye(3))
-        return Pose(
+        return FrameMotion(
             moved.position, moved.rotation, moved.velocity + axis * rate[0], moved.angular_velocity
         )
     if joint.kind == "hinge":
@@ -121,7 +121,7 @@ def _moved(pose: Pose, joint: FileJoint, qpos: np.ndarray, qvel: np.ndarray) -> 
         spin = pose.rotation @ turn @ rate[:3]
     anchor = pose.then(joint.position, turn)
     turning = pose.angular_velocity + spin
-    return Pose(anchor.position, anchor.rotation, anchor.velocity, turning).then(
+    return FrameMotion(anchor.position, anchor.rotation, anchor.velocity, turning).then(
         -joint.position, np.eye(3)
     )
 

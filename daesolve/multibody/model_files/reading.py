@@ -29,7 +29,7 @@ from daesolve.multibody.model_files.equalities import add_equalities, counted_by
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.left_out import Left, LeftOut, add_what_is_not_read
 from daesolve.multibody.model_files.model import FileJoint, FileModel
-from daesolve.multibody.model_files.names import Words
+from daesolve.multibody.model_files.names import UniqueWords
 from daesolve.multibody.model_files.parsing import parsed
 from daesolve.multibody.model_files.poses import matrix_of, poses, quaternion_of
 from daesolve.multibody.places import Frame
@@ -117,7 +117,7 @@ class FileMechanism(Mechanism):
     @cached_property
     def sites(self) -> Mapping[str, Frame]:
         """The sites of the file, by name: frames of bodies or of the ground."""
-        words = Words()
+        words = UniqueWords()
         return {
             words.word(site.name, f"site_{number}"): self.assembly.frame(
                 site.body, site.position, matrix_of(site.rotation)
@@ -128,7 +128,7 @@ class FileMechanism(Mechanism):
     @cached_property
     def starts(self) -> Mapping[str, FileStart]:
         """The keyframes of the file, by name."""
-        words = Words()
+        words = UniqueWords()
         found: dict[str, FileStart] = {}
         for number, key in enumerate(self.assembly.model.keys):
             usual = self.start_values

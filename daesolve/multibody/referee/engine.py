@@ -55,7 +55,7 @@ def heard() -> Generator[list[str]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class CommonStart:
     """The common start.
 
     Parameters
@@ -77,7 +77,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Row:
+class EqualityRows:
     """The rows of one equality of the file.
 
     Parameters
@@ -189,9 +189,9 @@ class Gauge:
         return float(forces @ d.qvel + lost)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[EqualityRows]:
         """What the rows of the equalities are, in their order."""
-        found: list[Row] = []
+        found: list[EqualityRows] = []
         at = 0
         ids = np.asarray(self.data.efc_id)[self._equalities]
         for number in dict.fromkeys(int(one) for one in ids):
@@ -199,11 +199,11 @@ class Gauge:
             name = self.model.equality(number).name or f"equality_{number}"
             rows = tuple(range(at, at + count))
             if self.model.eq_type[number] == self._mj.mjtEq.mjEQ_WELD:
-                found.append(Row(name, "m", rows[:3]))
+                found.append(EqualityRows(name, "m", rows[:3]))
                 scale = float(self.model.eq_data[number, TORQUE_SCALE])
-                found += [Row(name, "rad", rows[3:], scale)] if scale else []
+                found += [EqualityRows(name, "rad", rows[3:], scale)] if scale else []
             else:
-                found.append(Row(name, self._unit(number), rows))
+                found.append(EqualityRows(name, self._unit(number), rows))
             at += count
         return found
 
@@ -214,13 +214,13 @@ class Gauge:
         slides = model.jnt_type[model.eq_obj1id[number]] == self._mj.mjtJoint.mjJNT_SLIDE
         return "m" if slides else "rad"
 
-    def gaps(self, rows: Sequence[Row]) -> np.ndarray:
+    def gaps(self, rows: Sequence[EqualityRows]) -> np.ndarray:
         """Return how far each part of the equalities gapes, m or rad."""
         residuals = self.residuals
         return np.array([row.gap(residuals) for row in rows])
 
 
-def closed(gauge: Gauge, qpos: np.ndarray, qvel: np.ndarray) -> Start:
+def closed(gauge: Gauge, qpos: np.ndarray, qvel: np.ndarray) -> CommonStart:
     """Return the nearest start with closed loops, by Newton's method in the joints.
 
     The speeds change least in the kinetic energy.
@@ -259,7 +259,7 @@ def closed(gauge: Gauge, qpos: np.ndarray, qvel: np.ndarray) -> Start:
         )
     gauge.look(best, qvel)
     moved = float(np.max(np.abs(best - qpos), initial=0.0))
-    return Start(best, _admissible(gauge, np.asarray(qvel, dtype=float)), moved)
+    return CommonStart(best, _admissible(gauge, np.asarray(qvel, dtype=float)), moved)
 
 
 def _admissible(gauge: Gauge, qvel: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.multibody.referee.engine import Gauge, Start, engine
+from daesolve.multibody.referee.engine import CommonStart, Gauge, engine
 
 INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast", "discrete")
 
@@ -49,7 +49,7 @@ class Motion:
 
 
 @dataclass(frozen=True, eq=False)
-class Stepped:
+class MujocoMotion:
     """A motion by MuJoCo, and the step that it took.
 
     Parameters
@@ -86,7 +86,7 @@ def meters(model: Any) -> bool:
     )
 
 
-def stepped(model: Any, start: Start, counts: Sequence[int], step: float) -> Stepped:
+def stepped(model: Any, start: CommonStart, counts: Sequence[int], step: float) -> MujocoMotion:
     """Run a model by MuJoCo.
 
     Parameters
@@ -137,7 +137,9 @@ def stepped(model: Any, start: Start, counts: Sequence[int], step: float) -> Ste
     )  # fmt: skip
     way = INTEGRATORS[int(model.opt.integrator)]
     positions, speeds = zip(*joints, strict=True)
-    return Stepped(step, way, motion, np.array(data.qpos), (np.array(positions), np.array(speeds)))
+    return MujocoMotion(
+        step, way, motion, np.array(data.qpos), (np.array(positions), np.array(speeds))
+    )
 
 
 def _goes_on(data: Any, done: int) -> bool:

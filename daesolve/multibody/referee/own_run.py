@@ -20,7 +20,7 @@ from daesolve.core.run.solving.solving import solve
 from daesolve.errors import StepFailedError
 from daesolve.multibody.model_files import FileMechanism
 from daesolve.multibody.model_files.poses import matrix_of, quaternion_of
-from daesolve.multibody.referee.engine import Gauge, Row, Start
+from daesolve.multibody.referee.engine import CommonStart, EqualityRows, Gauge
 from daesolve.multibody.referee.mujoco_run import Motion
 
 
@@ -47,7 +47,11 @@ class OwnRun:
 
 
 def own_run(
-    mechanism: FileMechanism, gauge: Gauge, rows: Sequence[Row], start: Start, times: np.ndarray
+    mechanism: FileMechanism,
+    gauge: Gauge,
+    rows: Sequence[EqualityRows],
+    start: CommonStart,
+    times: np.ndarray,
 ) -> OwnRun:
     """Run a mechanism from the same start.
 
@@ -104,7 +108,7 @@ def own_run(
     return OwnRun(motion, run, _goals(run, mechanism), preparation)
 
 
-def _gaps(gauge: Gauge, rows: Sequence[Row], qpos: np.ndarray) -> np.ndarray:
+def _gaps(gauge: Gauge, rows: Sequence[EqualityRows], qpos: np.ndarray) -> np.ndarray:
     """Return the gaps of the equalities at positions of the joints."""
     if not rows:
         return np.zeros(0)

@@ -16,10 +16,10 @@ from daesolve.errors import OutOfRangeError, is_number, unknown_name
 from daesolve.multibody.model_files import FileMechanism, FileStart, read
 from daesolve.multibody.model_files.child import compiled
 from daesolve.multibody.referee.adapting import harden, switch_off
-from daesolve.multibody.referee.engine import Gauge, Start, closed, heard
-from daesolve.multibody.referee.mujoco_run import Stepped, meters, stepped
+from daesolve.multibody.referee.engine import CommonStart, Gauge, closed, heard
+from daesolve.multibody.referee.mujoco_run import MujocoMotion, meters, stepped
 from daesolve.multibody.referee.own_run import OwnRun, own_run
-from daesolve.multibody.referee.verdict import Divergence, Side, Verdict, divergence, side
+from daesolve.multibody.referee.verdict import Divergence, RefereeVerdict, Side, divergence, side
 from daesolve.verification.audit import audit_samples
 
 UNMOVED = "default"
@@ -49,11 +49,11 @@ class Refereed:
         Whether MuJoCo's equalities were made as hard as its steps allow.
     """
 
-    verdict: Verdict
+    verdict: RefereeVerdict
     mechanism: FileMechanism
     own: OwnRun
-    others: tuple[Stepped, ...]
-    start: Start
+    others: tuple[MujocoMotion, ...]
+    start: CommonStart
     counts: np.ndarray
     hard: bool = False
 
@@ -93,7 +93,7 @@ class Refereed:
 
 
 def audit_joints(
-    mechanism: FileMechanism, start: Start, run: Stepped, tolerance: float = 1e-6
+    mechanism: FileMechanism, start: CommonStart, run: MujocoMotion, tolerance: float = 1e-6
 ) -> Audit:
     """Hold a motion of the joints of a model file against its mechanism.
 
@@ -214,13 +214,13 @@ def hardened(found: Refereed) -> tuple[Side, Divergence]:
 
 def _stepped(
     mechanism: FileMechanism,
-    start: Start,
+    start: CommonStart,
     counts: np.ndarray,
     longest: float,
     parts: int,
     *,
     hard: bool,
-) -> Stepped:
+) -> MujocoMotion:
     model = _model(mechanism)
     if hard:
         harden(model, longest / parts)
@@ -248,7 +248,7 @@ def _model(mechanism: FileMechanism) -> Any:
 
 def _start(
     mechanism: FileMechanism, gauge: Gauge, case: str | None, initial: Mapping[str, float]
-) -> Start:
+) -> CommonStart:
     """Return the start of a keyframe, of the only one there is, or of the default pose."""
     starts = dict(mechanism.starts)
     keys = dict(zip(starts, mechanism.assembly.model.keys, strict=True))
@@ -273,17 +273,17 @@ def _start(
 def _verdict(
     mechanism: FileMechanism,
     gauge: Gauge,
-    start: Start,
+    start: CommonStart,
     own: OwnRun,
-    others: list[Stepped],
+    others: list[MujocoMotion],
     until: float,
     tolerance: float | None,
-) -> Verdict:
+) -> RefereeVerdict:
     model, rows = gauge.model, gauge.rows
     apart = APART * float(model.stat.extent) if tolerance is None else tolerance
     kinetic = own.motion.kinetic
     solver = str(own.trajectory.description.get("solver", ""))
-    return Verdict(
+    return RefereeVerdict(
         name=mechanism.path.name,
         until=until,
         tolerance=apart,

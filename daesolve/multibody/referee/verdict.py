@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from daesolve.multibody.referee.engine import Row
+from daesolve.multibody.referee.engine import EqualityRows
 from daesolve.multibody.referee.mujoco_run import Motion
 
 
@@ -70,7 +70,7 @@ class Divergence:
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class RefereeVerdict:
     """The same file from the same start, by daesolve and by MuJoCo.
 
     Parameters
@@ -121,7 +121,7 @@ def side(
     method: str,
     step: float | None,
     motion: Motion,
-    rows: Sequence[Row],
+    rows: Sequence[EqualityRows],
     kinetic: float,
 ) -> Side:
     """Return how far a motion can be trusted.
@@ -150,7 +150,7 @@ def side(
     )
 
 
-def _largest(motion: Motion, rows: Sequence[Row], unit: str) -> float | None:
+def _largest(motion: Motion, rows: Sequence[EqualityRows], unit: str) -> float | None:
     columns = [place for place, row in enumerate(rows) if row.unit == unit]
     return float(np.max(motion.gaps[:, columns])) if columns else None
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from daesolve.multibody.drawing import Drawing, Placed, Trace, evaluate
-from daesolve.multibody.referee.verdict import Side, Verdict
+from daesolve.multibody.referee.verdict import RefereeVerdict, Side
 from daesolve.reporting.figures.renderer import look_at, paint
 from daesolve.reporting.figures.style import PANEL_WIDTH, QUIET, colour, strip, style, tick
 from daesolve.reporting.film import around, framed
@@ -48,7 +48,7 @@ class Still:
         return evaluate(replace(self.drawing, shapes=shapes), self.values, self.parameters, -1)
 
 
-def gaps(verdict: Verdict) -> Figure | None:
+def gaps(verdict: RefereeVerdict) -> Figure | None:
     """Draw the largest gap of the loops over time; None if there are no loops."""
     if not verdict.own.motion.gaps.size:
         return None
@@ -57,7 +57,7 @@ def gaps(verdict: Verdict) -> Figure | None:
     )
 
 
-def energy(verdict: Verdict) -> Figure:
+def energy(verdict: RefereeVerdict) -> Figure:
     """Draw what of the change of the energy no work accounts for, over the kinetic energy."""
 
     def lost(side: Side) -> np.ndarray:
@@ -70,7 +70,7 @@ def energy(verdict: Verdict) -> Figure:
     return _curves(verdict, lost, f"|{label}| / largest kinetic energy", None)
 
 
-def divergence(verdict: Verdict) -> Figure:
+def divergence(verdict: RefereeVerdict) -> Figure:
     """Draw how far MuJoCo's bodies are from daesolve's, for each step."""
     found = {one.step: one.distances for one in verdict.divergences}
 
@@ -81,7 +81,7 @@ def divergence(verdict: Verdict) -> Figure:
 
 
 def _curves(
-    verdict: Verdict, value: Callable[[Side], np.ndarray], label: str, level: float | None
+    verdict: RefereeVerdict, value: Callable[[Side], np.ndarray], label: str, level: float | None
 ) -> Figure:
     with style():
         figure = Figure(figsize=(PANEL_WIDTH, HEIGHT))

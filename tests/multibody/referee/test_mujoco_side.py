@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from daesolve.multibody.referee.engine import Gauge, OpenLoopError, Start, closed
+from daesolve.multibody.referee.engine import CommonStart, Gauge, OpenLoopError, closed
 from daesolve.multibody.referee.mujoco_run import Motion, stepped
 from daesolve.multibody.referee.verdict import divergence, order
 
@@ -53,7 +53,7 @@ def test_a_loop_that_cannot_be_closed_is_refused():
 @pytest.mark.parametrize("damping", [0.0, 0.02])
 def test_energy_without_the_work_of_dampers_stays_to_the_order_of_the_rule_that_sums_it(damping):
     model = mujoco.MjModel.from_xml_string(PENDULUM.format(damping=damping))
-    start = Start(np.array([2.0]), np.zeros(1))
+    start = CommonStart(np.array([2.0]), np.zeros(1))
     left = []
     for parts in (1, 2):
         found = stepped(model, start, [0, 50 * parts, 100 * parts], 0.01 / parts).motion
