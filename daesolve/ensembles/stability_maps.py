@@ -15,7 +15,7 @@ import numpy as np
 
 from daesolve.analysis.orbits import StabilityMap, stability_map
 from daesolve.analysis.orbits.stability_maps import Plane, Progress
-from daesolve.analysis.orbits.stability_rows import Row
+from daesolve.analysis.orbits.stability_rows import MapRow
 from daesolve.analysis.orbits.stored_map import MapStore
 from daesolve.ensembles.chunks import Task, WorkerError, case_of
 from daesolve.ensembles.sweeping import check_workers, cores, task_of
@@ -31,7 +31,7 @@ ORBIT = ("near", "period", "section", "passages", "up_to", "family", "steady", "
 
 Part = tuple[Mapping[str, Any], Mapping[str, tuple[float, float]], tuple[int, int], tuple[int, ...]]
 """Which orbit, over what, how many cells, and the numbers of the rows."""
-Rows = tuple[tuple[int, Row], ...]
+Rows = tuple[tuple[int, MapRow], ...]
 
 
 def sweep_stability(

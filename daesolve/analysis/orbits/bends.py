@@ -31,7 +31,7 @@ At a node of a table it is the slope times the distance at which the node counts
 """
 
 
-class Place(Protocol):
+class MotionPoint(Protocol):
     """A place of a motion: time in s, state (n,) and values (np,)."""
 
     @property
@@ -42,7 +42,7 @@ class Place(Protocol):
     def p(self) -> np.ndarray: ...  # noqa: D102
 
 
-PlaceOf = Callable[[Boundary, float], Place]
+PlaceOf = Callable[[Boundary, float], MotionPoint]
 
 
 class Bends:
@@ -75,7 +75,7 @@ class Bends:
         self._guards = Evaluator(ca.Function("guards", [t, x, p], [ca.densify(guards)]))
 
     def of(
-        self, events: Iterable[Happening], ends: tuple[Place, Place], place_of: PlaceOf
+        self, events: Iterable[Happening], ends: tuple[MotionPoint, MotionPoint], place_of: PlaceOf
     ) -> list[Happening]:
         """Return which events between two places are bends.
 
@@ -100,7 +100,7 @@ class Bends:
         largest = np.fmax(np.max(np.abs(np.array(seen)), axis=0), self._least(*ends))
         return [event for event, jump in found if np.all(np.abs(jump) <= CONTINUOUS * largest)]
 
-    def _least(self, first: Place, last: Place) -> np.ndarray:
+    def _least(self, first: MotionPoint, last: MotionPoint) -> np.ndarray:
         """Return rates and guards that are large even if they are never but rounding."""
         x = np.concatenate([first.x, np.zeros(self.whole.size - len(first.x))])
         terms = sizes_of_terms(self.whole, first.time, x, first.p[: len(self.whole.values)])
@@ -108,7 +108,7 @@ class Bends:
         rates[: len(self._sizes)] = self._sizes / (abs(last.time - first.time) or 1.0)
         return np.concatenate([rates, terms[self._others]])
 
-    def fitting(self, node: Place) -> np.ndarray:
+    def fitting(self, node: MotionPoint) -> np.ndarray:
         """Return the values of a place with the pieces and branches that its state is in."""
         p, own = node.p, len(self.dynamics.values)
         if not self.names or not np.any(self._ways * self._value(self._guards, node) > 0.0):
@@ -117,7 +117,7 @@ class Bends:
         found = fitting_values(self.dynamics, values, node.x, node.time)
         return np.concatenate([self.dynamics.value_vector(found), p[own:]])
 
-    def pieces(self, node: Place) -> np.ndarray:
+    def pieces(self, node: MotionPoint) -> np.ndarray:
         """Return the values of a place with the pieces of tables that its arguments are in."""
         p, own, names = node.p.copy(), len(self.dynamics.values), list(self.dynamics.values)
         for row in self.dynamics.drives:  # Tables in the arguments of others come first.
@@ -138,9 +138,9 @@ class Bends:
             if row.lookup is not None
         }
 
-    def _at(self, node: Place) -> np.ndarray:
+    def _at(self, node: MotionPoint) -> np.ndarray:
         return self._value(self._seen, node)
 
-    def _value(self, function: Evaluator, node: Place) -> np.ndarray:
+    def _value(self, function: Evaluator, node: MotionPoint) -> np.ndarray:
         x = np.concatenate([node.x, np.zeros(self.whole.size - len(node.x))])
         return function(node.time, x, node.p[: len(self.whole.values)])[0]

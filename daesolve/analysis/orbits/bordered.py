@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.analysis.orbits.curve import Curve, Linear, Point
+from daesolve.analysis.orbits.curve import Curve, CurvePoint, LinearEquations
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.errors import DaesolveError, NotPeriodicError
@@ -53,17 +53,17 @@ class Solution:
         The further unknowns.
     """
 
-    point: Point
+    point: CurvePoint
     steps: tuple[float, ...]
     more: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class CurveEvaluation:
     """The equations at given unknowns, as far as conditions need them."""
 
     curve: Curve
-    linear: Linear
+    linear: LinearEquations
     value: float
 
     @property
@@ -99,7 +99,7 @@ class Condition(ABC):
     guess: np.ndarray = np.zeros(0)
 
     @abstractmethod
-    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+    def __call__(self, place: CurveEvaluation, more: np.ndarray) -> np.ndarray:
         """Return g, (kernel + len(more),)."""
 
 
@@ -109,7 +109,7 @@ class Folding(Condition):
     def __init__(self, reference: np.ndarray) -> None:
         self.reference = reference
 
-    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+    def __call__(self, place: CurveEvaluation, more: np.ndarray) -> np.ndarray:
         """Return the component of the tangent along the axis."""
         tangent = place.linear.embedding @ np.linalg.svd(place.linear.matrix)[2][-1]
         return np.array([tangent[-1] / float(self.reference @ tangent)])
@@ -118,13 +118,13 @@ class Folding(Condition):
 class _Singular(Condition):
     """A condition on the reduced map M: M - mu is singular for a multiplier mu."""
 
-    def __init__(self, place: Place, multiplier: complex) -> None:
+    def __init__(self, place: CurveEvaluation, multiplier: complex) -> None:
         spectrum = place.spectrum
         left, right = _least(spectrum.reduced - multiplier * np.eye(len(spectrum.reduced)))
         directions = place.directions(spectrum)
         self.columns = directions @ left, directions @ right
 
-    def bordered(self, place: Place, multiplier: complex) -> complex:
+    def bordered(self, place: CurveEvaluation, multiplier: complex) -> complex:
         """Return g of M - mu."""
         spectrum = place.spectrum
         directions = place.directions(spectrum)
@@ -136,11 +136,11 @@ class _Singular(Condition):
 class Having(_Singular):
     """The reduced map has a given real multiplier."""
 
-    def __init__(self, place: Place, multiplier: float) -> None:
+    def __init__(self, place: CurveEvaluation, multiplier: float) -> None:
         super().__init__(place, multiplier)
         self.multiplier = multiplier
 
-    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+    def __call__(self, place: CurveEvaluation, more: np.ndarray) -> np.ndarray:
         """Return g of M - mu."""
         return np.array([self.bordered(place, self.multiplier).real])
 
@@ -148,11 +148,11 @@ class Having(_Singular):
 class OnCircle(_Singular):
     """The reduced map has the multiplier exp(i phi), with phi unknown; real and imaginary part."""
 
-    def __init__(self, place: Place, value: complex) -> None:
+    def __init__(self, place: CurveEvaluation, value: complex) -> None:
         super().__init__(place, value)
         self.guess = np.array([np.angle(value)])
 
-    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+    def __call__(self, place: CurveEvaluation, more: np.ndarray) -> np.ndarray:
         """Return real and imaginary part of g of M - exp(i phi)."""
         found = self.bordered(place, np.exp(1j * more[0]))
         return np.array([found.real, found.imag])
@@ -161,7 +161,7 @@ class OnCircle(_Singular):
 class Inverse(Condition):
     """The product of two real multipliers is one."""
 
-    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+    def __call__(self, place: CurveEvaluation, more: np.ndarray) -> np.ndarray:
         """Return their product minus one."""
         return np.array([nearest_inverse(place.spectrum)])
 
@@ -182,12 +182,12 @@ class Crossing(Condition):
 
     kernel = 2
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: CurveEvaluation) -> None:
         left, _, right = np.linalg.svd(place.linear.matrix)
         self.left = place.left() @ left[:, -1:]
         self.right = place.linear.embedding @ right[-2:].T
 
-    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+    def __call__(self, place: CurveEvaluation, more: np.ndarray) -> np.ndarray:
         """Return the two values g of the slopes of F."""
         left = place.left().T @ self.left
         right = place.linear.embedding.T @ self.right
@@ -215,16 +215,16 @@ def _border(matrix: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarr
 class _Newton:
     """Newton's method on (F, g), starting from a point."""
 
-    def __init__(self, curve: Curve, start: Point, condition: Condition) -> None:
+    def __init__(self, curve: Curve, start: CurvePoint, condition: Condition) -> None:
         self.curve, self.condition = curve, condition
         self.sequence = start.shot.sequence
 
-    def place(self, guess: Guess, value: float) -> Place:
+    def place(self, guess: Guess, value: float) -> CurveEvaluation:
         """Evaluate the equations with the same events."""
         linear = self.curve.linear(guess, value)
         if linear.shot.sequence != self.sequence:
             raise NotPeriodicError("other events change the motion near a special point")
-        return Place(self.curve, linear, value)
+        return CurveEvaluation(self.curve, linear, value)
 
     def beside(
         self, guess: Guess, value: float, change: np.ndarray, more: np.ndarray
@@ -264,7 +264,7 @@ class _Newton:
         return across + free @ along[:count], along[count:]
 
 
-def solve_special(curve: Curve, start: Point, condition: Condition) -> Solution:
+def solve_special(curve: Curve, start: CurvePoint, condition: Condition) -> Solution:
     """Find the special point near a point of a branch.
 
     Parameters
@@ -299,6 +299,6 @@ def solve_special(curve: Curve, start: Point, condition: Condition) -> Solution:
             # Where two branches cross, F does not show which of them this is.
             crosses = condition.kernel > 1
             tangent = start.tangent if crosses else curve.tangent(linear, start.tangent)
-            point = Point(value, linear.shot, linear.slopes, tangent, len(steps), length)
+            point = CurvePoint(value, linear.shot, linear.slopes, tangent, len(steps), length)
             return Solution(point, tuple(steps), more)
     raise NotPeriodicError("the special point was not found: Newton's method does not converge")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from daesolve.analysis.orbits.curve import STEEP, Curve, Linear, Point
+from daesolve.analysis.orbits.curve import STEEP, Curve, CurvePoint, LinearEquations
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.special import tests_at
 from daesolve.analysis.orbits.stability_rows import (
@@ -79,7 +79,7 @@ def _scaled(x: np.ndarray, y: np.ndarray, limits: Limits) -> np.ndarray:
 
 
 def follow_border(
-    curves: tuple[Curve, Curve], start: BorderPoint, orbit: Point, limits: Limits, step: float
+    curves: tuple[Curve, Curve], start: BorderPoint, orbit: CurvePoint, limits: Limits, step: float
 ) -> Border:
     """Follow a border from a point in both directions.
 
@@ -113,7 +113,7 @@ class _Way:
         self,
         curves: tuple[Curve, Curve],
         start: BorderPoint,
-        orbit: Point,
+        orbit: CurvePoint,
         limits: Limits,
         step: float,
     ) -> None:
@@ -171,7 +171,7 @@ class _Way:
     def _taken(
         self,
         along: int,
-        point: Point,
+        point: CurvePoint,
         place: np.ndarray,
         direction: np.ndarray,
         held_range: tuple[float, float],
@@ -198,7 +198,7 @@ class _Way:
         away = self.farthest > 2.0 * self.step
         return CLOSED if away and home < self.step / 2.0 else ""
 
-    def _solved(self, along: int, value: float, foreseen: float) -> Point | None:
+    def _solved(self, along: int, value: float, foreseen: float) -> CurvePoint | None:
         """Return the orbit on the border with one parameter held, along the other."""
         curve, other = self.curves[along], self.curves[1 - along]
         try:
@@ -208,7 +208,7 @@ class _Way:
         except (DaesolveError, ValueError):
             return None
 
-    def _beside(self, curve: Curve, guess: Guess, along: int, foreseen: float) -> Point:
+    def _beside(self, curve: Curve, guess: Guess, along: int, foreseen: float) -> CurvePoint:
         """Return an orbit near the border, predicted by its tangent."""
         own = curve.value_of(guess)
         tangent = self.orbit.tangent
@@ -227,14 +227,14 @@ class _Way:
         start, at = curve.moved(guess, own, change)
         predicted = curve.vector(start, at)
 
-        def across(linear: Linear, vector: np.ndarray) -> tuple[np.ndarray, float]:
+        def across(linear: LinearEquations, vector: np.ndarray) -> tuple[np.ndarray, float]:
             return tangent @ linear.embedding, -float(tangent @ (vector - predicted))
 
         return curve.corrected(start, at, across, tangent)
 
-    def _zero(self, curve: Curve, point: Point) -> Point | None:
+    def _zero(self, curve: Curve, point: CurvePoint) -> CurvePoint | None:
         """Return the zero of the test on the branch through an orbit."""
-        known: dict[float, Point] = {}
+        known: dict[float, CurvePoint] = {}
 
         def of(arc: float) -> float:
             known[arc] = point if arc == 0.0 else curve.onward(point, arc, exact=True)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.analysis.orbits.curve import Axis, Curve
+from daesolve.analysis.orbits.curve import ContinuationAxis, Curve
 from daesolve.analysis.orbits.digits import known, relative
 from daesolve.analysis.orbits.entries import BranchPoint
 from daesolve.analysis.orbits.finding import finished
 from daesolve.analysis.orbits.monodromy import Verdict
-from daesolve.analysis.orbits.newton import Found
+from daesolve.analysis.orbits.newton import NewtonSolution
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.shooting import shoot, slopes_of
 from daesolve.analysis.orbits.special import Kind, resonance
@@ -162,7 +162,7 @@ class Branch(Shown):
         The equations that define the branch.
     """
 
-    axis: Axis
+    axis: ContinuationAxis
     entries: tuple[BranchPoint, ...]
     special: tuple[SpecialPoint, ...]
     ends: tuple[str, ...]
@@ -208,7 +208,9 @@ class Branch(Shown):
             low, high = sorted((before.value, after.value))
             if low <= value <= high:
                 point = self.curve.at_value(before.guess, value, before.tangent, exact=True)
-                whole = Found(point.shot, point.slopes, (point.shot.residual,), point.accuracy)
+                whole = NewtonSolution(
+                    point.shot, point.slopes, (point.shot.residual,), point.accuracy
+                )
                 return finished(self.curve.task_at(value), whole, verify=True)
         reached = [entry.value for entry in self.entries]
         raise OutOfRangeError(
@@ -304,7 +306,7 @@ class Branch(Shown):
 def _orbit(curve: Curve, entry: BranchPoint) -> PeriodicOrbit:
     task = curve.task_at(entry.value)
     shot = shoot(task, entry.guess)
-    whole = Found(shot, slopes_of(task, shot), (shot.residual,), shot.residual)
+    whole = NewtonSolution(shot, slopes_of(task, shot), (shot.residual,), shot.residual)
     return finished(task, whole, verify=False)
 
 

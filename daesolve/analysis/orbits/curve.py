@@ -51,7 +51,7 @@ TOO_FAR = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class ContinuationAxis:
     """The varied quantity.
 
     Parameters
@@ -73,7 +73,7 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class CurvePoint:
     """An orbit of the curve, with its value, its tangent (in scaled unknowns) and corrections."""
 
     value: float
@@ -95,7 +95,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class LinearEquations:
     """The equations at a guess.
 
     Parameters
@@ -115,7 +115,7 @@ class Linear:
     embedding: np.ndarray
 
 
-Extra = Callable[[Linear, np.ndarray], tuple[np.ndarray, float]]
+Extra = Callable[[LinearEquations, np.ndarray], tuple[np.ndarray, float]]
 """One more equation: maps the equations and the scaled unknowns to its row (c,) and right side."""
 
 
@@ -132,7 +132,7 @@ class Curve:
         A guess, whose sizes serve as units, and whose period is kept if it is given.
     """
 
-    def __init__(self, task: Task, axis: Axis, start: Guess) -> None:
+    def __init__(self, task: Task, axis: ContinuationAxis, start: Guess) -> None:
         self.task, self.axis = task, axis
         self.period = start.period
         group = [task.manifold.sizes[index] for index in task.group.shifts]
@@ -200,7 +200,7 @@ class Curve:
 
     # -- equations ----------------------------------------------------------------------------
 
-    def linear(self, guess: Guess, value: float) -> Linear:
+    def linear(self, guess: Guess, value: float) -> LinearEquations:
         """Return the equations at a guess, with the column of the axis."""
         task, axis = self.task_at(value), self.axis
         shot = shoot(task, guess)
@@ -214,7 +214,7 @@ class Curve:
         else:
             self._by_integral(task, shot, column)
         matrix = np.column_stack([inner, axis.scale * column])
-        return Linear(shot, slopes, matrix, right, self._embedding(task, shot, along))
+        return LinearEquations(shot, slopes, matrix, right, self._embedding(task, shot, along))
 
     def _by_parameter(
         self, task: Task, shot: Shot, slopes: Slopes, rows: int
@@ -284,7 +284,7 @@ class Curve:
         *,
         exact: bool = False,
         sequence: tuple[object, ...] | None = None,
-    ) -> Point:
+    ) -> CurvePoint:
         """Solve the equations with one more; return the point, its tangent along the last one.
 
         With `exact`, the slopes are exact too, not only the places. With a `sequence`, no events
@@ -322,7 +322,7 @@ class Curve:
                         f"no orbit was found at {self.axis.name} = {value:.10g}: the state misses "
                         f"itself by {last.residual:.2g} of its size"
                     )
-                return Point(value, last, linear.slopes, tangent, count, length)
+                return CurvePoint(value, last, linear.slopes, tangent, count, length)
             shortest = min(shortest, length)
             try:
                 guess, value = self.moved(guess, value, change)
@@ -335,7 +335,7 @@ class Curve:
 
     def at_value(
         self, guess: Guess, value: float, before: np.ndarray, *, exact: bool = False
-    ) -> Point:
+    ) -> CurvePoint:
         """Return the orbit at a value of the axis, as in `corrected`, starting along a tangent."""
         change = np.zeros(len(before))
         own = self.value_of(guess)
@@ -344,32 +344,32 @@ class Curve:
         start = self.moved(guess, own, change)[0]
         start = self.moved(start, value, np.zeros(len(before)))[0]
 
-        def fixed(linear: Linear, vector: np.ndarray) -> tuple[np.ndarray, float]:
+        def fixed(linear: LinearEquations, vector: np.ndarray) -> tuple[np.ndarray, float]:
             row = np.zeros(linear.matrix.shape[1])
             row[-1] = 1.0
             return row, value / self.axis.scale - float(vector[-1])
 
         return self.corrected(start, value, fixed, before, exact=exact)
 
-    def onward(self, point: Point, step: float, *, exact: bool = False) -> Point:
+    def onward(self, point: CurvePoint, step: float, *, exact: bool = False) -> CurvePoint:
         """Return the orbit one step along the curve, as in `corrected`."""
         change = step * point.tangent
         guess, value = self.moved(point.guess, point.value, change)
         predicted = self.vector(point.guess, point.value) + change
 
-        def across(linear: Linear, vector: np.ndarray) -> tuple[np.ndarray, float]:
+        def across(linear: LinearEquations, vector: np.ndarray) -> tuple[np.ndarray, float]:
             row = point.tangent @ linear.embedding
             return row, -float(point.tangent @ (vector - predicted))
 
         events = point.shot.sequence
         return self.corrected(guess, value, across, point.tangent, exact=exact, sequence=events)
 
-    def predicted(self, point: Point, step: float) -> Shot:
+    def predicted(self, point: CurvePoint, step: float) -> Shot:
         """Return the uncorrected motion one step along the tangent."""
         guess, value = self.moved(point.guess, point.value, step * point.tangent)
         return shoot(self.task_at(value), guess)
 
-    def tangent(self, linear: Linear, before: np.ndarray) -> np.ndarray:
+    def tangent(self, linear: LinearEquations, before: np.ndarray) -> np.ndarray:
         """Return the unit tangent that continues in a direction."""
         null = np.linalg.svd(linear.matrix)[2][-1]
         tangent = linear.embedding @ null

@@ -13,7 +13,7 @@ import numpy as np
 
 from daesolve.analysis.orbits.first_look import (
     ASIDE,
-    Ending,
+    ReturnCondition,
     after_event,
     check_is_steady,
     check_mode,
@@ -27,7 +27,7 @@ from daesolve.analysis.orbits.first_look import (
 from daesolve.analysis.orbits.flights import SEAM, Flow
 from daesolve.analysis.orbits.least_period import multiple_of_least
 from daesolve.analysis.orbits.monodromy import REST, Multipliers, multipliers
-from daesolve.analysis.orbits.newton import Found, solve
+from daesolve.analysis.orbits.newton import NewtonSolution, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.orders import CONTINUOUS, jump_between
 from daesolve.analysis.orbits.pieces import Node, Passage
@@ -194,7 +194,7 @@ def periodic_orbit(
     start = _in_mode(flow, given or {}, discrete)
     wanted = family or {}
     settled = bool(discrete)
-    ending = Ending(period, passage, up_to, None if flow.autonomous else follows, steady)
+    ending = ReturnCondition(period, passage, up_to, None if flow.autonomous else follows, steady)
     ending, noted = after_event(flow, start, ending)
     notes = [*said, *noted]
     return found_from(flow, start, ending, wanted, pieces, verify, settled=settled, notes=notes)
@@ -203,7 +203,7 @@ def periodic_orbit(
 def found_from(
     flow: Flow,
     start: Node,
-    ending: Ending,
+    ending: ReturnCondition,
     family: Mapping[str, float],
     pieces: int | None,
     verify: bool | Solver,
@@ -233,7 +233,7 @@ def found_from(
 
 
 def finished(
-    task: Task, found: Found, verify: bool | Solver, before: Sequence[str] = ()
+    task: Task, found: NewtonSolution, verify: bool | Solver, before: Sequence[str] = ()
 ) -> PeriodicOrbit:
     """Return the orbit of a solution after checking that it is one.
 
@@ -350,7 +350,7 @@ def _jumps(orders: Sequence[Multipliers]) -> list[str]:
 
 
 def _how_exact(
-    task: Task, found: Found, spectrum: Multipliers, verify: bool | Solver
+    task: Task, found: NewtonSolution, spectrum: Multipliers, verify: bool | Solver
 ) -> tuple[float, float, list[str]]:
     """Return the known digits of orbit and multipliers, and how they were determined.
 

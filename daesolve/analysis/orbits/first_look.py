@@ -57,7 +57,7 @@ ASIDE = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1)
 
 
 @dataclass(frozen=True, eq=False)
-class Ending:
+class ReturnCondition:
     """When a motion should have returned.
 
     Parameters
@@ -82,7 +82,7 @@ class Ending:
 
 
 def first_look(
-    flow: Flow, start: Node, ending: Ending, *, settled: bool
+    flow: Flow, start: Node, ending: ReturnCondition, *, settled: bool
 ) -> tuple[Task, Shot, Slopes, float]:
     """Fly from the guess for a period, and determine the symmetries.
 
@@ -138,7 +138,9 @@ def _path(task: Task, shot: Shot) -> np.ndarray:
     return np.array([flow.node(prepared, record, place).x for place in places])
 
 
-def after_event(flow: Flow, start: Node, ending: Ending) -> tuple[Ending, list[str]]:
+def after_event(
+    flow: Flow, start: Node, ending: ReturnCondition
+) -> tuple[ReturnCondition, list[str]]:
     """Return how an orbit ends whose guess stands where an event has just happened, and a note.
 
     Its period then ends with a later passage of the same guard, if there is one at about the time.

@@ -12,7 +12,7 @@ import numpy as np
 
 from daesolve.analysis.orbits.bordered import Solution
 from daesolve.analysis.orbits.branch import Branch, SpecialPoint, special_point
-from daesolve.analysis.orbits.curve import Axis, Curve, Point
+from daesolve.analysis.orbits.curve import ContinuationAxis, Curve, CurvePoint
 from daesolve.analysis.orbits.entries import BranchPoint
 from daesolve.analysis.orbits.integrals import pinned
 from daesolve.analysis.orbits.least_period import multiple_of_least
@@ -23,7 +23,7 @@ from daesolve.analysis.orbits.shooting import Guess, shoot
 from daesolve.analysis.orbits.shrinking import shrunk_to, turned_round
 from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at, verdict_of
 from daesolve.analysis.orbits.starts import moved_start
-from daesolve.analysis.orbits.stored_branch import Special, Store
+from daesolve.analysis.orbits.stored_branch import BranchStore, Special
 from daesolve.analysis.orbits.switching import hopf_period
 from daesolve.analysis.orbits.touching import passing_rates, touching
 from daesolve.core.interruptions import noted_interruptions
@@ -138,7 +138,7 @@ def continue_orbit(
             f"the orbit has {curve.axis.name} = {value:.10g}, but must lie in the range from "
             f"{bounds.low:.10g} to {bounds.high:.10g} over which it is followed"
         )
-    store = Store(out, curve, bounds.low, bounds.high, step)
+    store = BranchStore(out, curve, bounds.low, bounds.high, step)
     ways: list[_Way] = []
 
     def report(value: float) -> None:
@@ -181,7 +181,7 @@ def _curve(orbit: PeriodicOrbit, name: str, bounds: Range) -> tuple[Curve, float
             raise OutOfRangeError(
                 f"nothing depends on {name!r}: follow the orbit over another parameter"
             )
-        axis = Axis(name, task.flow.value_names.index(name), None, scale)
+        axis = ContinuationAxis(name, task.flow.value_names.index(name), None, scale)
         return Curve(task, axis, orbit.found.shot.guess), float(orbit.values[name])
     if name in family:
         integral = family[name]
@@ -191,7 +191,7 @@ def _curve(orbit: PeriodicOrbit, name: str, bounds: Range) -> tuple[Curve, float
     else:
         known = (*task.flow.dynamics.posed_ranges, *own, *family)
         raise unknown_name("parameter or first integral to vary", name, known)
-    axis = Axis(name, None, integral, scale)
+    axis = ContinuationAxis(name, None, integral, scale)
     return Curve(task, axis, orbit.found.shot.guess), integral.value(first, task.own)
 
 
@@ -204,7 +204,7 @@ class _Way:
         bounds: Range,
         detect: tuple[str, ...],
         sense: float,
-        store: Store,
+        store: BranchStore,
         report: Callable[[float], None],
     ) -> None:
         self.curve, self.bounds, self.detect = curve, bounds, detect
@@ -248,7 +248,7 @@ class _Way:
                 "points: allow more (most), or a longer step"
             )
 
-    def _on(self, point: Point, tests: Tests) -> tuple[Point, Tests]:
+    def _on(self, point: CurvePoint, tests: Tests) -> tuple[CurvePoint, Tests]:
         """Take one step."""
         curve, step = self.curve, self._step
         with suppress(DaesolveError):
@@ -283,7 +283,7 @@ class _Way:
         self._keep(after, looked, found)
         return after, looked
 
-    def _of_less(self, after: Point) -> str:
+    def _of_less(self, after: CurvePoint) -> str:
         """Describe orbits that go round more often in their period than the first one.
 
         An example is a branch of doubled orbits that returns to the doubling; no multiplier shows
@@ -300,7 +300,7 @@ class _Way:
             "the start: on the way the branch switched to another that it crosses"
         )
 
-    def _tried(self, point: Point, step: float) -> tuple[float, Point] | None:
+    def _tried(self, point: CurvePoint, step: float) -> tuple[float, CurvePoint] | None:
         """Return the accepted step and the point it leads to; None if no step succeeds."""
         longest = self.bounds.step
         while step > longest * 2.0**-HALVINGS:
@@ -312,7 +312,7 @@ class _Way:
             step /= 2.0
         return None
 
-    def _touches(self, point: Point, step: float) -> bool:
+    def _touches(self, point: CurvePoint, step: float) -> bool:
         """End the branch if the orbit touches a guard within about a step; True if it does."""
         for name in self._candidates(point, step):
             try:
@@ -346,13 +346,13 @@ class _Way:
         self.special += [special_point(self.curve, *one) for one in special]
         self.store.keep(self.sense, None, special, self.end)
 
-    def _candidates(self, point: Point, step: float) -> list[str]:
+    def _candidates(self, point: CurvePoint, step: float) -> list[str]:
         """Return the events that pass slowly, or a different number of times one step on."""
         rates = rates_of_events(point)
         slow = [name for name, rate in rates.items() if rate < SLOW * self._rates.get(name, 0.0)]
         return list(dict.fromkeys([*slow, *self._appearing(point, step)]))
 
-    def _appearing(self, point: Point, step: float) -> list[str]:
+    def _appearing(self, point: CurvePoint, step: float) -> list[str]:
         """Return the events that occur a different number of times one step along the tangent."""
         try:
             # There may be no orbit beyond: the guess along the tangent shows which events it would
@@ -365,12 +365,12 @@ class _Way:
         changed = [e for e in (*others, *known) if others.count(e) != known.count(e)]
         return list(dict.fromkeys(event[0] for event in changed))
 
-    def _near_rest(self, point: Point, step: float) -> bool:
+    def _near_rest(self, point: CurvePoint, step: float) -> bool:
         """Return whether the period grows while steps shrink to zero."""
         grows = point.shot.period > GROWN * self._period
         return grows and step < self.bounds.step * 2.0**-NARROWED
 
-    def _reached(self, point: Point, step: float) -> Point | None:
+    def _reached(self, point: CurvePoint, step: float) -> CurvePoint | None:
         try:
             return self.curve.onward(point, step)
         except (DaesolveError, np.linalg.LinAlgError):
@@ -387,7 +387,7 @@ class _Way:
         kinds = {kind for name in self.detect for kind in asked[name]}
         return [one for one in found if one[0] in kinds]
 
-    def _ended(self, point: Point, tests: Tests) -> tuple[Point, Tests]:
+    def _ended(self, point: CurvePoint, tests: Tests) -> tuple[CurvePoint, Tests]:
         """Describe how the branch ends if no step succeeds."""
         name, value = self.curve.axis.name, point.value
         special: Special = []
@@ -410,7 +410,7 @@ class _Way:
         self.store.keep(self.sense, None, special, self.end)
         return point, tests
 
-    def _touched(self, point: Point) -> str | None:
+    def _touched(self, point: CurvePoint) -> str | None:
         """Return the event that passes at rest at a point, or that appears just beyond it."""
         for name, rate in rates_of_events(point).items():
             if rate < AT_REST * self._rates.get(name, 0.0):
@@ -419,7 +419,7 @@ class _Way:
         beyond = (self._appearing(point, step * 64.0**k) for k in (1, 2, 3))
         return next((names[0] for names in beyond if names), None)
 
-    def _unbounded(self, point: Point) -> str:
+    def _unbounded(self, point: CurvePoint) -> str:
         task = self.curve.task_at(point.value)
         still = rest_point(task, point.shot)
         listed = [] if still is None else [f"{name} = {value:.6g}" for name, value in still.items()]
@@ -431,7 +431,7 @@ class _Way:
             f"without bounds, to {point.shot.period:.3g} s{where} (a homoclinic orbit)"
         )
 
-    def _keep(self, point: Point, tests: Tests, special: list[tuple[Kind, Solution]]) -> None:
+    def _keep(self, point: CurvePoint, tests: Tests, special: list[tuple[Kind, Solution]]) -> None:
         found: Special = [
             (kind, self._entry(one.point, tests_at(self.curve, one.point)), self._detail(kind, one))
             for kind, one in special
@@ -452,7 +452,7 @@ class _Way:
             return ""
         return f"period {hopf_period(self.curve, found.point.guess, found.point.value):.12g} s"
 
-    def _entry(self, point: Point, tests: Tests) -> BranchPoint:
+    def _entry(self, point: CurvePoint, tests: Tests) -> BranchPoint:
         return BranchPoint(
             value=point.value,
             guess=point.guess,
@@ -464,7 +464,7 @@ class _Way:
         )
 
 
-def rates_of_events(point: Point) -> dict[str, float]:
+def rates_of_events(point: CurvePoint) -> dict[str, float]:
     """Return the least rate at which the guard of each event passes, by name."""
     found: dict[str, float] = {}
     for flight in point.shot.flights:

@@ -49,7 +49,7 @@ DOUBTFUL = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class NewtonSolution:
     """A solution.
 
     Parameters
@@ -104,7 +104,7 @@ class Factors:
         return self.right.T @ (np.where(noisy, 0.0, along) / self.values)
 
 
-def solve(task: Task, guess: Guess) -> Found:
+def solve(task: Task, guess: Guess) -> NewtonSolution:
     """Find the periodic motion near a guess.
 
     Raises
@@ -120,7 +120,7 @@ def solve(task: Task, guess: Guess) -> Found:
         if not matrix.shape[1]:  # The constraints alone determine the motion.
             if not shot.residual <= MISSED:
                 raise NotPeriodicError(_missed(task, shot))
-            return Found(shot, slopes, (shot.residual,), 0.0)
+            return NewtonSolution(shot, slopes, (shot.residual,), 0.0)
         factors = _factored(task, shot, matrix)
         step = factors.firm(right)
         length = _length(task, shot, step)
@@ -151,7 +151,7 @@ def _checked(
     residuals: tuple[float, ...],
     factors: Factors,
     step: np.ndarray,
-) -> Found:
+) -> NewtonSolution:
     """Return a solution and its accuracy; refuse one that only minimises its residual.
 
     Raises
@@ -169,7 +169,7 @@ def _checked(
     lengths = [_length(task, shot, doubt) for doubt in doubts]
     accuracy = max(lengths)
     worst = _most(task, shot, doubts[int(np.argmax(lengths))])[0]
-    return Found(shot, slopes, residuals, accuracy, worst if accuracy > CONVERGED else "")
+    return NewtonSolution(shot, slopes, residuals, accuracy, worst if accuracy > CONVERGED else "")
 
 
 def _damped(task: Task, shot: Shot, step: np.ndarray, factors: Factors) -> Shot | None:

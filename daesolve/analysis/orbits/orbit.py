@@ -10,7 +10,7 @@ import numpy as np
 
 from daesolve.analysis.orbits.digits import known, relative
 from daesolve.analysis.orbits.monodromy import Multipliers, Verdict
-from daesolve.analysis.orbits.newton import Found
+from daesolve.analysis.orbits.newton import NewtonSolution
 from daesolve.analysis.orbits.orders import DirectionalRates, directional_rates, most_growth
 from daesolve.analysis.orbits.pieces import flown
 from daesolve.analysis.orbits.shooting import Task
@@ -88,7 +88,7 @@ class PeriodicOrbit(Shown):
     pieces: int
     notes: tuple[str, ...]
     task: Task = field(repr=False)
-    found: Found = field(repr=False)
+    found: NewtonSolution = field(repr=False)
     spectrum: Multipliers = field(repr=False)
     orders: tuple[Multipliers, ...] = field(repr=False)
 

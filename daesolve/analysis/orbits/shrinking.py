@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.analysis.orbits.bordered import OnCircle, Place, solve_special
-from daesolve.analysis.orbits.curve import Curve, Point
+from daesolve.analysis.orbits.bordered import CurveEvaluation, OnCircle, solve_special
+from daesolve.analysis.orbits.curve import Curve, CurvePoint
 from daesolve.analysis.orbits.pieces import Node
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.switching import hopf_period
@@ -20,7 +20,7 @@ PART = 0.05
 """The time over which the equilibrium is examined, as a fraction of the period."""
 
 
-def turned_round(curve: Curve, before: Point, after: Point) -> bool:
+def turned_round(curve: Curve, before: CurvePoint, after: CurvePoint) -> bool:
     """Return whether orbits have shrunk to zero and grow on the other side within a step."""
     task = curve.task
     if task.steady or not task.free_period:
@@ -33,7 +33,7 @@ def turned_round(curve: Curve, before: Point, after: Point) -> bool:
     return float(rates[0] @ rates[1]) < -0.5 * sizes[0] * sizes[1]
 
 
-def shrunk_to(curve: Curve, before: Point, after: Point) -> str:
+def shrunk_to(curve: Curve, before: CurvePoint, after: CurvePoint) -> str:
     """Describe where orbits shrink to an equilibrium between two neighbours: value and period."""
     name, flow = curve.axis.name, curve.task.flow
     rates = [float(np.linalg.norm(flow.rate(one.guess.nodes[0]))) for one in (before, after)]
@@ -51,7 +51,7 @@ def shrunk_to(curve: Curve, before: Point, after: Point) -> str:
         along = np.zeros(len(steady.vector(guess, value)))
         along[-1] = 1.0
         start = steady.at_value(guess, value, along)
-        place = Place(steady, steady.linear(start.guess, start.value), start.value)
+        place = CurveEvaluation(steady, steady.linear(start.guess, start.value), start.value)
         turning = [complex(v) for v in place.spectrum.values if v.imag > 0.0]
         pair = min(turning, key=lambda v: abs(abs(v) - 1.0))
         found = solve_special(steady, start, OnCircle(place, pair / abs(pair))).point

@@ -17,16 +17,16 @@ import numpy as np
 from daesolve.analysis.orbits.bordered import (
     Condition,
     Crossing,
+    CurveEvaluation,
     Folding,
     Having,
     Inverse,
     OnCircle,
-    Place,
     Solution,
     nearest_inverse,
     solve_special,
 )
-from daesolve.analysis.orbits.curve import Curve, Point
+from daesolve.analysis.orbits.curve import Curve, CurvePoint
 from daesolve.analysis.orbits.monodromy import Multipliers, Verdict, multipliers
 from daesolve.errors import DaesolveError, NotPeriodicError
 
@@ -89,7 +89,7 @@ class Tests:
     spectrum: Multipliers
 
 
-def tests_at(curve: Curve, point: Point) -> Tests:
+def tests_at(curve: Curve, point: CurvePoint) -> Tests:
     """Evaluate the test functions."""
     spectrum = multipliers(curve.task, point.shot, point.slopes)
     matrix = spectrum.reduced
@@ -109,8 +109,8 @@ def tests_at(curve: Curve, point: Point) -> Tests:
 
 def crossings(
     curve: Curve,
-    before: tuple[Point, Tests],
-    after: tuple[Point, Tests],
+    before: tuple[CurvePoint, Tests],
+    after: tuple[CurvePoint, Tests],
     step: float,
     parted: int = 0,
 ) -> list[tuple[Kind, Solution]]:
@@ -146,9 +146,11 @@ def crossings(
     return first + crossings(curve, middle, after, (1.0 - part) * step, parted + 1)
 
 
-def _between(curve: Curve, start: Point, step: float) -> tuple[float, tuple[Point, Tests]]:
+def _between(
+    curve: Curve, start: CurvePoint, step: float
+) -> tuple[float, tuple[CurvePoint, Tests]]:
     """Return a fraction of a step, and the point there, with few multipliers on the unit circle."""
-    found: list[tuple[int, float, tuple[Point, Tests]]] = []
+    found: list[tuple[int, float, tuple[CurvePoint, Tests]]] = []
     for part in SPLITS:
         point = curve.onward(start, part * step)
         tests = tests_at(curve, point)
@@ -159,7 +161,7 @@ def _between(curve: Curve, start: Point, step: float) -> tuple[float, tuple[Poin
     return min(found, key=lambda one: one[0])[1:]
 
 
-def verdict_of(curve: Curve, point: Point, tests: Tests) -> Verdict:
+def verdict_of(curve: Curve, point: CurvePoint, tests: Tests) -> Verdict:
     """Return the stability of the orbit at a point."""
     if point.slopes.notes:
         return "one-sided"
@@ -186,7 +188,9 @@ def _pairs_pass(first: Tests, second: Tests) -> bool:
 
 
 def _unaccounted(
-    before: tuple[Point, Tests], after: tuple[Point, Tests], found: list[tuple[Kind, Solution]]
+    before: tuple[CurvePoint, Tests],
+    after: tuple[CurvePoint, Tests],
+    found: list[tuple[Kind, Solution]],
 ) -> bool:
     """Return whether more multipliers passed through the unit circle than the points explain."""
     if before[0].slopes.notes or after[0].slopes.notes:
@@ -198,7 +202,7 @@ def _unaccounted(
 
 
 def _place_of_several(
-    curve: Curve, before: tuple[Point, Tests], after: tuple[Point, Tests], step: float
+    curve: Curve, before: tuple[CurvePoint, Tests], after: tuple[CurvePoint, Tests], step: float
 ) -> Solution | None:
     """Return where, in a short step, several multipliers pass through the unit circle.
 
@@ -225,7 +229,7 @@ def _place_of_several(
 
 
 def _of_tests(
-    curve: Curve, before: tuple[Point, Tests], after: tuple[Point, Tests], step: float
+    curve: Curve, before: tuple[CurvePoint, Tests], after: tuple[CurvePoint, Tests], step: float
 ) -> list[tuple[Kind, Solution]]:
     """Return the special points where a test changes its sign."""
     found: list[tuple[Kind, Solution]] = []
@@ -249,7 +253,11 @@ class _Bracket:
     """A step of a branch on which a test passes through zero."""
 
     def __init__(
-        self, curve: Curve, before: tuple[Point, Tests], after: tuple[Point, Tests], step: float
+        self,
+        curve: Curve,
+        before: tuple[CurvePoint, Tests],
+        after: tuple[CurvePoint, Tests],
+        step: float,
     ) -> None:
         self.curve, self.start, self.step = curve, before[0], step
         self.ends = before[1], after[1]
@@ -284,11 +292,11 @@ class _Bracket:
                 high, values[1] = part, here
         return []
 
-    def _within(self, point: Point) -> bool:
+    def _within(self, point: CurvePoint) -> bool:
         """Return whether a point lies on the step, or just beside it."""
         return -BESIDE <= self.part(point) <= 1.0 + BESIDE
 
-    def part(self, point: Point) -> float:
+    def part(self, point: CurvePoint) -> float:
         """Return how far along the step a point lies, as a fraction."""
         start, curve = self.start, self.curve
         moved = curve.vector(point.guess, point.value) - curve.vector(start.guess, start.value)
@@ -306,9 +314,9 @@ class _Bracket:
         return kind == "fold" or _neutral(spectrum)
 
 
-def conditions_near(curve: Curve, kind: Kind, point: Point) -> list[tuple[Kind, Condition]]:
+def conditions_near(curve: Curve, kind: Kind, point: CurvePoint) -> list[tuple[Kind, Condition]]:
     """Return the conditions that may hold near a point of a branch, for a kind of point."""
-    place = Place(curve, curve.linear(point.guess, point.value), point.value)
+    place = CurveEvaluation(curve, curve.linear(point.guess, point.value), point.value)
     if kind == "fold":
         return [(kind, Folding(point.tangent))]
     if kind == "branch point":

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.analysis.orbits.bordered import solve_special
-from daesolve.analysis.orbits.curve import Curve, Point
+from daesolve.analysis.orbits.curve import Curve, CurvePoint
 from daesolve.analysis.orbits.entries import BranchPoint
 from daesolve.analysis.orbits.special import Kind, conditions_near
 from daesolve.analysis.orbits.touching import touching
@@ -30,7 +30,7 @@ def confirmed_value(curve: Curve, kind: Kind, entry: BranchPoint, detail: str) -
         task = replace(curve.task, flow=curve.task.flow.solved_by(refined))
         other = Curve(task, curve.axis, entry.guess)
         linear = other.linear(entry.guess, other.value_of(entry.guess))
-        point = Point(
+        point = CurvePoint(
             other.value_of(entry.guess), linear.shot, linear.slopes, entry.tangent, 0, 0.0
         )
         if kind == "grazing":

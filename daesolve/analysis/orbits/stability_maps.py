@@ -15,10 +15,16 @@ import numpy as np
 
 from daesolve.analysis.orbits.borders import Border, follow_border
 from daesolve.analysis.orbits.branch import COLOURS
-from daesolve.analysis.orbits.curve import Axis, Curve, Point
+from daesolve.analysis.orbits.curve import ContinuationAxis, Curve, CurvePoint
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.shooting import Guess
-from daesolve.analysis.orbits.stability_rows import BorderPoint, Line, Row, orbit_at, row_of
+from daesolve.analysis.orbits.stability_rows import (
+    BorderPoint,
+    MapRow,
+    RowContinuation,
+    orbit_at,
+    row_of,
+)
 from daesolve.analysis.orbits.stored_map import MapStore
 from daesolve.core.interruptions import noted_interruptions
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
@@ -186,14 +192,14 @@ class Plane:
             task.flow.prepared.solver.name, [f"{number:.8g}" for number in numbers],
         )  # fmt: skip
 
-    def rows(self, orbit: PeriodicOrbit, wanted: Collection[int]) -> Iterator[tuple[int, Row]]:
+    def rows(self, orbit: PeriodicOrbit, wanted: Collection[int]) -> Iterator[tuple[int, MapRow]]:
         """Compute rows by their indices; the bits of a row do not depend on other requested rows.
 
         The orbit is followed upward and downward from the row nearest to it.
         """
         for number, start, across in self._starts(orbit, wanted):
             if start is None:
-                yield number, Row((None,) * len(self.x), ())
+                yield number, MapRow((None,) * len(self.x), ())
                 continue
             yield number, row_of(across, start, float(self.y[number]), self.x)
 
@@ -203,7 +209,9 @@ class Plane:
         found = [
             Curve(
                 task,
-                Axis(name, task.flow.value_names.index(name), None, float(v[-1] - v[0])),
+                ContinuationAxis(
+                    name, task.flow.value_names.index(name), None, float(v[-1] - v[0])
+                ),
                 orbit.found.shot.guess,
             )
             for name, v in zip(self.names, (self.x, self.y), strict=True)
@@ -218,7 +226,7 @@ class Plane:
         middle = int(np.argmin(np.abs(self.y - float(orbit.values[self.names[1]]))))
         first, last = min(wanted, default=middle), max(wanted, default=-1)
         for part in (range(middle, last + 1), range(middle - 1, first - 1, -1)):
-            here: Point | Guess = orbit.found.shot.guess
+            here: CurvePoint | Guess = orbit.found.shot.guess
             for number in part:
                 y = float(self.y[number])
                 following = orbit_at(upward, here, y) or self._aside(across, upward, here, y)
@@ -227,9 +235,11 @@ class Plane:
                 if number in wanted:
                     yield number, None if following is None else following.guess, across
 
-    def _aside(self, across: Curve, upward: Curve, here: Point | Guess, y: float) -> Point | None:
+    def _aside(
+        self, across: Curve, upward: Curve, here: CurvePoint | Guess, y: float
+    ) -> CurvePoint | None:
         """Return an orbit in a row at another first parameter, if the known one has none."""
-        guess = here.guess if isinstance(here, Point) else here
+        guess = here.guess if isinstance(here, CurvePoint) else here
         own = across.value_of(guess)
         places = np.linspace(float(self.x[0]), float(self.x[-1]), ASIDE)
         for x in sorted(places.tolist(), key=lambda x: abs(x - own)):
@@ -258,13 +268,13 @@ class Plane:
             ((_, start, _),) = self._starts(orbit, [number])
             if start is None:
                 continue
-            line = Line(across, start, y, self.x)
+            line = RowContinuation(across, start, y, self.x)
             for point, there in line.borders:
                 if not any(border.passes(point, limits, step) for border in borders):
                     borders.append(follow_border((across, upward), point, there, limits, step))
         return replace(found, curves=tuple(borders))
 
-    def filled(self, rows: Mapping[int, Row]) -> StabilityMap:
+    def filled(self, rows: Mapping[int, MapRow]) -> StabilityMap:
         """Return the map of its rows."""
         verdicts = np.full((len(self.y), len(self.x)), "none", dtype=object)
         leading = np.full(verdicts.shape, np.nan)

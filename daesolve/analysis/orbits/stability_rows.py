@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from daesolve.analysis.orbits.curve import Curve, Point
+from daesolve.analysis.orbits.curve import Curve, CurvePoint
 from daesolve.analysis.orbits.monodromy import Verdict
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.special import (
@@ -48,14 +48,14 @@ class BorderPoint:
 
 
 @dataclass(frozen=True)
-class Row:
+class MapRow:
     """The cells of a row with the sizes of their largest multipliers, and borders between them."""
 
     cells: tuple[tuple[Cell, float] | None, ...]
     borders: tuple[BorderPoint, ...]
 
 
-def row_of(curve: Curve, guess: Guess, y: float, x: np.ndarray) -> Row:
+def row_of(curve: Curve, guess: Guess, y: float, x: np.ndarray) -> MapRow:
     """Return a row, computed from the orbit's own value to both sides.
 
     Parameters
@@ -67,26 +67,26 @@ def row_of(curve: Curve, guess: Guess, y: float, x: np.ndarray) -> Row:
     y, x
         The second parameter here, and the values of the first in the row.
     """
-    line = Line(curve, guess, y, x)
-    return Row(tuple(line.cells), tuple(point for point, _ in line.borders))
+    line = RowContinuation(curve, guess, y, x)
+    return MapRow(tuple(line.cells), tuple(point for point, _ in line.borders))
 
 
 def orbit_at(
     curve: Curve,
-    here: Point | Guess,
+    here: CurvePoint | Guess,
     value: float,
     *,
     exact: bool = False,
     halvings: int = HALVINGS,
-) -> Point | None:
+) -> CurvePoint | None:
     """Return the orbit at a value, along the curve from another, in halves if it is far.
 
     Return None if there is none.
     """
-    guess = here.guess if isinstance(here, Point) else here
+    guess = here.guess if isinstance(here, CurvePoint) else here
     before = np.zeros(len(curve.vector(guess, value)))
     before[-1] = 1.0
-    if isinstance(here, Point):
+    if isinstance(here, CurvePoint):
         before = here.tangent
     try:
         return curve.at_value(guess, value, before, exact=exact)
@@ -100,13 +100,13 @@ def orbit_at(
     return orbit_at(curve, halfway, value, exact=exact, halvings=halvings - 1)
 
 
-class Line:
+class RowContinuation:
     """A row of cells, from the orbit's own value to both sides, and the orbits on its borders."""
 
     def __init__(self, curve: Curve, guess: Guess, y: float, x: np.ndarray) -> None:
         self.curve, self.y, self.x = curve, y, x
         self.cells: list[tuple[Cell, float] | None] = [None] * len(x)
-        self.borders: list[tuple[BorderPoint, Point]] = []
+        self.borders: list[tuple[BorderPoint, CurvePoint]] = []
         middle = int(np.argmin(np.abs(x - curve.value_of(guess))))
         # A parameter moves the section too: the tangent shows where the orbit then starts.
         base = orbit_at(curve, guess, curve.value_of(guess)) or guess
@@ -123,7 +123,7 @@ class Line:
                     self._fold(before, float(x[column]))
                 before = after
 
-    def _cell(self, here: Point | Guess, column: int) -> tuple[Point, Tests] | None:
+    def _cell(self, here: CurvePoint | Guess, column: int) -> tuple[CurvePoint, Tests] | None:
         point = orbit_at(self.curve, here, float(self.x[column]))
         if point is None:
             return None
@@ -133,7 +133,7 @@ class Line:
         self.cells[column] = verdict, float(np.max(np.abs(values), initial=0.0))
         return point, tests
 
-    def _cross(self, before: tuple[Point, Tests], after: tuple[Point, Tests]) -> None:
+    def _cross(self, before: tuple[CurvePoint, Tests], after: tuple[CurvePoint, Tests]) -> None:
         """Find the borders between two cells."""
         (start, first), (end, second) = before, after
         for kind in TESTS:
@@ -161,7 +161,7 @@ class Line:
             if lies_on_border(kind, tests_at(self.curve, point)):
                 self.borders.append((BorderPoint(kind, x, self.y), point))
 
-    def _fold(self, before: tuple[Point, Tests], x: float) -> None:
+    def _fold(self, before: tuple[CurvePoint, Tests], x: float) -> None:
         """Look for the fold beyond which there is no orbit, on the way to a cell without one."""
         here, tests = before
         sense = np.sign(x - here.value)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.analysis.orbits.curve import Curve, Point
+from daesolve.analysis.orbits.curve import Curve, CurvePoint
 from daesolve.analysis.orbits.shooting import Shot, Task
 
 NEAR = 0.004
@@ -21,7 +21,7 @@ PLACES = 40
 """The number of other starts that are tried."""
 
 
-def moved_start(curve: Curve, point: Point) -> Point | None:
+def moved_start(curve: Curve, point: CurvePoint) -> CurvePoint | None:
     """Return the point with pieces that start far from events; None if the starts may stay.
 
     The start stays if the orbit ends at a section, or if its state names a family.

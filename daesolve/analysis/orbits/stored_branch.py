@@ -23,7 +23,7 @@ POINTS = "branch.jsonl"
 Special = list[tuple[Kind, BranchPoint, str]]
 
 
-class Store:
+class BranchStore:
     """The file of a branch; without a directory nothing is stored.
 
     Parameters

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from daesolve.analysis.orbits.lines import Lines
-from daesolve.analysis.orbits.stability_rows import BorderPoint, Row
+from daesolve.analysis.orbits.stability_rows import BorderPoint, MapRow
 
 ROWS = "map.jsonl"
 
@@ -30,9 +30,9 @@ class MapStore:
 
     def __init__(self, directory: str | Path | None, identity: object) -> None:
         self._lines = Lines(directory, ROWS, "map", identity)
-        self.rows: dict[int, Row] = {line["row"]: _row(line) for line in self._lines.known}
+        self.rows: dict[int, MapRow] = {line["row"]: _row(line) for line in self._lines.known}
 
-    def keep(self, number: int, row: Row) -> None:
+    def keep(self, number: int, row: MapRow) -> None:
         """Write a row."""
         self.rows[number] = row
         self._lines.add(
@@ -44,6 +44,6 @@ class MapStore:
         )
 
 
-def _row(line: Mapping[str, Any]) -> Row:
+def _row(line: Mapping[str, Any]) -> MapRow:
     cells = [None if cell is None else (cell[0], cell[1]) for cell in line["cells"]]
-    return Row(tuple(cells), tuple(BorderPoint(*point) for point in line["borders"]))
+    return MapRow(tuple(cells), tuple(BorderPoint(*point) for point in line["borders"]))

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.analysis.orbits.bordered import DIFFERENCE, Crossing, Place
-from daesolve.analysis.orbits.curve import Curve, Extra, Linear, Point
+from daesolve.analysis.orbits.bordered import DIFFERENCE, Crossing, CurveEvaluation
+from daesolve.analysis.orbits.curve import Curve, CurvePoint, Extra, LinearEquations
 from daesolve.analysis.orbits.finding import finished
 from daesolve.analysis.orbits.monodromy import multipliers
-from daesolve.analysis.orbits.newton import Found
+from daesolve.analysis.orbits.newton import NewtonSolution
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.pieces import Passage
 from daesolve.analysis.orbits.shooting import Guess, Task, shoot, slopes_of
@@ -146,7 +146,7 @@ def _aside(
     ambient = np.zeros(len(onward.vector(one.guess, value)))
     ambient[: len(direction)] = direction
 
-    def aside(linear: Linear, vector: np.ndarray) -> tuple[np.ndarray, float]:
+    def aside(linear: LinearEquations, vector: np.ndarray) -> tuple[np.ndarray, float]:
         apart = direction @ (vector[: len(direction)] - centre)
         return ambient @ linear.embedding, float(amplitude - apart)
 
@@ -173,7 +173,7 @@ def _crossing(
     centre = curve.vector(guess, value)
     far = amplitude * float(normal @ second)
 
-    def aside(linear: Linear, vector: np.ndarray) -> tuple[np.ndarray, float]:
+    def aside(linear: LinearEquations, vector: np.ndarray) -> tuple[np.ndarray, float]:
         return normal @ linear.embedding, far - float(normal @ (vector - centre))
 
     moved, there = curve.moved(guess, value, amplitude * second)
@@ -182,7 +182,7 @@ def _crossing(
 
 def _tangents(curve: Curve, guess: Guess, value: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the unit tangents of two crossing branches, in scaled unknowns."""
-    place = Place(curve, curve.linear(guess, value), value)
+    place = CurveEvaluation(curve, curve.linear(guess, value), value)
     condition, none = Crossing(place), np.zeros(0)
     embedding = place.linear.embedding
     free = np.linalg.svd(place.linear.matrix)[2][-2:].T
@@ -191,7 +191,7 @@ def _tangents(curve: Curve, guess: Guess, value: float) -> tuple[np.ndarray, np.
         sides: list[np.ndarray] = []
         for part in (DIFFERENCE, -DIFFERENCE):
             moved, there = curve.moved(guess, value, part * column)
-            sides.append(condition(Place(curve, curve.linear(moved, there), there), none))
+            sides.append(condition(CurveEvaluation(curve, curve.linear(moved, there), there), none))
         columns.append((sides[0] - sides[1]) / (2.0 * DIFFERENCE))
     border = embedding.T @ condition.right
     border = border / np.linalg.norm(border, axis=0)
@@ -208,6 +208,6 @@ def _tangents(curve: Curve, guess: Guess, value: float) -> tuple[np.ndarray, np.
 def _solved(curve: Curve, guess: Guess, value: float, aside: Extra) -> PeriodicOrbit:
     before = np.zeros(len(curve.vector(guess, value)))
     before[-1] = 1.0
-    found: Point = curve.corrected(guess, value, aside, before, exact=True)
-    whole = Found(found.shot, found.slopes, (found.shot.residual,), found.accuracy)
+    found: CurvePoint = curve.corrected(guess, value, aside, before, exact=True)
+    whole = NewtonSolution(found.shot, found.slopes, (found.shot.residual,), found.accuracy)
     return finished(curve.task_at(found.value), whole, verify=True)

@@ -25,8 +25,8 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from daesolve.analysis.orbits.bordered import Condition, Place, Solution, solve_special
-from daesolve.analysis.orbits.curve import Curve, Point
+from daesolve.analysis.orbits.bordered import Condition, CurveEvaluation, Solution, solve_special
+from daesolve.analysis.orbits.curve import Curve, CurvePoint
 from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.pieces import Flight, Node
 from daesolve.analysis.variational import guard_slopes
@@ -42,7 +42,7 @@ AT_ZERO = 1e-6
 """The fraction of a guard's largest value at events that counts as zero."""
 
 
-def touching(curve: Curve, point: Point, name: str) -> tuple[Solution, Curve]:
+def touching(curve: Curve, point: CurvePoint, name: str) -> tuple[Solution, Curve]:
     """Find where the orbits of a branch touch the guard of an event.
 
     Returns
@@ -75,7 +75,7 @@ class _Touch(Condition):
     def __init__(self, flow: Flow, name: str) -> None:
         self.guard, self.name = _Guard(flow, name), name
 
-    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+    def __call__(self, place: CurveEvaluation, more: np.ndarray) -> np.ndarray:
         flow = place.curve.task.flow
         found = [
             self.guard.values(flow.node(flight.prepared, flight.record, event.at, event.time))[0]
@@ -111,7 +111,7 @@ class _Guard:
         return float(value), float(rate)
 
 
-def _through(flow: Flow, point: Point, name: str, *, changes: bool) -> Flow:
+def _through(flow: Flow, point: CurvePoint, name: str, *, changes: bool) -> Flow:
     """Return the motions in which an event happens where the rate of its guard is zero."""
     prepared, guard = flow.prepared, _Guard(flow, name)
     event = next((event for event in prepared.system.events if event.name == name), None)
@@ -138,7 +138,7 @@ def _through(flow: Flow, point: Point, name: str, *, changes: bool) -> Flow:
     return Flow(prepare(replace(prepared.system, events=events), request))
 
 
-def _leaving(flow: Flow, point: Point, guard: _Guard, outward: float) -> float | None:
+def _leaving(flow: Flow, point: CurvePoint, guard: _Guard, outward: float) -> float | None:
     """Return the least rate at which a guard leaves zero after events; None if it does not."""
     rates: list[float] = []
     for flight in point.shot.flights:
@@ -158,7 +158,7 @@ def _after(flow: Flow, flight: Flight) -> list[Node]:
     ]
 
 
-def _changes_mode(flow: Flow, point: Point, name: str) -> bool:
+def _changes_mode(flow: Flow, point: CurvePoint, name: str) -> bool:
     """Return whether an event changes discrete values."""
     index = [event.name for event in flow.dynamics.events].index(name)
     return index in flow.dynamics.resets and bool(flow.dynamics.resets[index].values)

@@ -9,7 +9,7 @@ import numpy as np
 
 from daesolve.analysis.orbits.flights import LONGER, SEAM
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
-from daesolve.analysis.orbits.newton import CONVERGED, Found
+from daesolve.analysis.orbits.newton import CONVERGED, NewtonSolution
 from daesolve.analysis.orbits.pieces import Node, last_within
 from daesolve.analysis.orbits.shooting import (
     Guess,
@@ -38,7 +38,7 @@ ALLOWED = 1e3
 """The accepted error of a run, as a multiple of the rounding of an orbit."""
 
 
-def check_by_run(task: Task, found: Found, spectrum: Multipliers) -> str:
+def check_by_run(task: Task, found: NewtonSolution, spectrum: Multipliers) -> str:
     """Run an orbit for ten periods, or as long as its instability permits; return a sentence.
 
     Raises
@@ -145,7 +145,7 @@ def _after_passages(task: Task, shot: Shot, count: int) -> list[Node]:
     return [flow.node(prepared, record, last.after or last.at, stop.time) for stop, last in ends]
 
 
-def _transient(found: Found) -> float:
+def _transient(found: NewtonSolution) -> float:
     """Return the largest growth of changes within a period."""
     return max(1.0, *(float(np.linalg.norm(piece, 2)) for piece in found.slopes.pieces))
 
@@ -175,7 +175,9 @@ class Confirmed:
     how: str
 
 
-def confirmed(task: Task, found: Found, spectrum: Multipliers, solver: Solver | None) -> Confirmed:
+def confirmed(
+    task: Task, found: NewtonSolution, spectrum: Multipliers, solver: Solver | None
+) -> Confirmed:
     """Repeat the last step with other steps; return the number of equal digits, and how."""
     prepared = task.flow.prepared
     if solver is None:
@@ -209,7 +211,7 @@ def _moved(values: np.ndarray, others: np.ndarray) -> float:
     )
 
 
-def _repeated(task: Task, found: Found, solver: Solver) -> tuple[float, Task, Shot]:
+def _repeated(task: Task, found: NewtonSolution, solver: Solver) -> tuple[float, Task, Shot]:
     """Return the distance, in sizes, of another solver's orbit from the given one, and it."""
     shot = found.shot
     steps = float(max(shot.flights[0].record.steps, 1))

@@ -11,7 +11,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.analysis.orbits.bordered import solve_special
-from daesolve.analysis.orbits.curve import Point
+from daesolve.analysis.orbits.curve import CurvePoint
 from daesolve.analysis.orbits.special import conditions_near
 from tests.analysis.orbits import systems
 from tests.analysis.orbits.test_finding import start
@@ -74,13 +74,13 @@ def ball_at(orbit: ds.analysis.PeriodicOrbit, gamma: float) -> ds.analysis.Perio
     return continue_orbit(orbit, over, step=0.5, detect=()).at(0.995 * gamma)
 
 
-def near(special: ds.analysis.SpecialPoint) -> Point:
+def near(special: ds.analysis.SpecialPoint) -> CurvePoint:
     """A point beside a special one, off the branch by a thousandth."""
     curve, entry = special.curve, special.point
     aside = 1e-3 * np.cos(np.arange(len(entry.tangent)))
     guess, value = curve.moved(entry.guess, entry.value, aside)
     linear = curve.linear(guess, value)
-    return Point(value, linear.shot, linear.slopes, entry.tangent, 0, 0.0)
+    return CurvePoint(value, linear.shot, linear.slopes, entry.tangent, 0, 0.0)
 
 
 @pytest.mark.long
