@@ -23,7 +23,7 @@ from daesolve.nonholonomic.identities import (
     PRIME,
     Echelon,
     Matrix,
-    Point,
+    RandomPoint,
     element,
     inverse,
     square_root,
@@ -76,7 +76,7 @@ def proved_combinations(held: Substitution, numbers: np.ndarray, *, vary: bool) 
     surface, wanted = _Surface(held), POINTS
     found: list[Proved] = []
     for _ in range(TRIALS):
-        point = Point(generator)
+        point = RandomPoint(generator)
         inputs = _random_inputs(held, numbers, point, vary=vary)
         try:
             met = surface.meet(point, inputs)
@@ -94,7 +94,7 @@ def proved_combinations(held: Substitution, numbers: np.ndarray, *, vary: bool) 
 
 
 def _random_inputs(
-    held: Substitution, numbers: np.ndarray, point: Point, *, vary: bool
+    held: Substitution, numbers: np.ndarray, point: RandomPoint, *, vary: bool
 ) -> list[list[int]]:
     """Return t, x, p and accelerations."""
     d = held.dynamics
@@ -142,7 +142,7 @@ class _Surface:
                 self._functions.append(function_of("residual", [d.t, d.x, d.p], [residual], names))
                 self._own.append(places)
 
-    def meet(self, point: Point, inputs: list[list[int]]) -> bool | None:
+    def meet(self, point: RandomPoint, inputs: list[list[int]]) -> bool | None:
         """Move positions to the surface; return whether roots were used, None if one is missing."""
         rooted = False
         for function, places in zip(self._functions, self._own, strict=True):
@@ -162,7 +162,7 @@ class _Surface:
         return rooted
 
     def _polynomial(
-        self, function: ca.Function, point: Point, inputs: list[list[int]], index: int
+        self, function: ca.Function, point: RandomPoint, inputs: list[list[int]], index: int
     ) -> tuple[int, int, int | None]:
         """Return the coefficients in a coordinate; the last is None if it is not quadratic."""
         column, values = list(inputs[1]), list[int]()
@@ -193,7 +193,7 @@ def _function(held: Substitution) -> ca.Function:
 
 
 def _at_point(
-    held: Substitution, function: ca.Function, point: Point, inputs: list[list[int]]
+    held: Substitution, function: ca.Function, point: RandomPoint, inputs: list[list[int]]
 ) -> Proved:
     d = held.dynamics
     own = [d.position_count + index for index in held.kept]

@@ -30,9 +30,9 @@ from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import NoSlowManifoldError, OutOfRangeError, PosingError
 from daesolve.nonholonomic.fitted_orders import fitted_order, stationary_shares
 from daesolve.nonholonomic.slow_slips import (
-    Seen,
     Slip,
     SlipEquations,
+    SlipSample,
     Values,
     check_slips,
     with_creep,
@@ -309,7 +309,10 @@ def slip_shares(
 
 
 def _limit(
-    slips: Sequence[Slip], velocities: Sequence[str], sizes: Sequence[float], at: Sequence[Seen]
+    slips: Sequence[Slip],
+    velocities: Sequence[str],
+    sizes: Sequence[float],
+    at: Sequence[SlipSample],
 ) -> CreepLimit:
     """Fit orders to the values seen at each eps."""
 
@@ -359,7 +362,7 @@ def _limit(
 
 
 def _principal(
-    names: Sequence[str], sizes: Sequence[float], at: Sequence[Seen]
+    names: Sequence[str], sizes: Sequence[float], at: Sequence[SlipSample]
 ) -> tuple[PrincipalSlip, ...]:
     """Return combinations that make |w.u| / |w.terms| stationary, the largest first."""
     found = [_stationary(names, one.slips, one.terms) for one in at]

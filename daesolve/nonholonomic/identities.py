@@ -100,7 +100,7 @@ class Exact:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class RandomPoint:
     """A random point for evaluating expressions, shared by all of them.
 
     Parameters

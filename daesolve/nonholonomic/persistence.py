@@ -29,7 +29,7 @@ GRADIENT = 1e-11
 """The share of a gradient's length that counts as zero."""
 
 
-class Flow(Protocol):
+class MultiplierFlow(Protocol):
     """z' = f(t, z, lambda) and the constraints that lambda keeps first."""
 
     @property
@@ -85,7 +85,7 @@ class Constraints:
         return found if len(set(found)) == len(found) else list(self.pivots)
 
 
-class Surface:
+class ConstraintSurface:
     """The surface on which constraints hold.
 
     Parameters
@@ -94,7 +94,7 @@ class Surface:
         The flow, the constraints, the numbers in p.
     """
 
-    def __init__(self, flow: Flow, functions: Sequence[ca.SX], p: np.ndarray) -> None:
+    def __init__(self, flow: MultiplierFlow, functions: Sequence[ca.SX], p: np.ndarray) -> None:
         column = ca.vertcat(*functions)
         parts = [ca.densify(column), ca.densify(ca.jacobian(column, flow.states))]
         arguments = [flow.t, flow.states, flow.p]
@@ -120,7 +120,7 @@ class Surface:
         return None
 
 
-def persistent(flow: Flow, p: np.ndarray, samples: int, tolerance: float) -> Constraints:
+def persistent(flow: MultiplierFlow, p: np.ndarray, samples: int, tolerance: float) -> Constraints:
     """Find all constraints that follow from the primary ones.
 
     Parameters
@@ -175,7 +175,7 @@ def persistent(flow: Flow, p: np.ndarray, samples: int, tolerance: float) -> Con
 class _Rates:
     """The rates h + D lambda of constraints."""
 
-    def __init__(self, flow: Flow, functions: Sequence[ca.SX], p: np.ndarray) -> None:
+    def __init__(self, flow: MultiplierFlow, functions: Sequence[ca.SX], p: np.ndarray) -> None:
         self._flow, self._p = flow, p
         column = ca.vertcat(*functions)
         along = ca.jtimes(column, flow.states, flow.rate) + ca.jtimes(column, flow.t, ca.SX(1))
@@ -244,7 +244,7 @@ class _Rates:
 
 
 def _on(
-    flow: Flow,
+    flow: MultiplierFlow,
     functions: Sequence[ca.SX],
     p: np.ndarray,
     points: Sequence[tuple[float, np.ndarray]],
@@ -257,7 +257,7 @@ def _on(
     ContradictoryGoalsError
         There are none.
     """
-    surface = Surface(flow, functions, p)
+    surface = ConstraintSurface(flow, functions, p)
     generator = np.random.default_rng(9)
     found: list[tuple[float, np.ndarray]] = []
     for t, z in points:
@@ -281,7 +281,7 @@ def _on(
 
 
 def _independent(
-    flow: Flow,
+    flow: MultiplierFlow,
     functions: Sequence[ca.SX],
     p: np.ndarray,
     points: Sequence[tuple[float, np.ndarray]],
@@ -295,7 +295,7 @@ def _independent(
         It is not independent and does not follow from them, for example because its gradient
         vanishes there.
     """
-    surface = Surface(flow, functions, p)
+    surface = ConstraintSurface(flow, functions, p)
     slopes = [surface.at(t, z)[1] for t, z in points]
     # At a double zero Newton's method finds only half of the digits.
     if all(_rank(slope, np.sqrt(tolerance)) == len(functions) for slope in slopes):
@@ -307,7 +307,7 @@ def _independent(
 
 
 def _brackets(
-    flow: Flow,
+    flow: MultiplierFlow,
     functions: Sequence[ca.SX],
     p: np.ndarray,
     points: Sequence[tuple[float, np.ndarray]],
@@ -318,7 +318,7 @@ def _brackets(
     Constraints and coordinates have units: brackets are compared with their terms, and each
     constraint is scaled so that its brackets are about one.
     """
-    surface = Surface(flow, functions, p)
+    surface = ConstraintSurface(flow, functions, p)
     half = flow.states.numel() // 2
     ranks: list[int] = []
     for t, z in points:

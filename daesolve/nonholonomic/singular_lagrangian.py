@@ -50,7 +50,7 @@ from daesolve.errors import (
     is_number,
     unknown_name,
 )
-from daesolve.nonholonomic.persistence import Constraints, Surface, persistent
+from daesolve.nonholonomic.persistence import Constraints, ConstraintSurface, persistent
 
 Values = Mapping[str, float]
 
@@ -194,7 +194,7 @@ class SingularLagrangian:
                 raise unknown_name("state", name, self.states.names)
         z = np.array([start_value(name, state.get(name, 0.0)) for name in self.states.names])
         p = _numbers(self._parameters, parameters)
-        surface = Surface(self._own, self._found.functions, p)
+        surface = ConstraintSurface(self._own, self._found.functions, p)
         found = surface.nearest(start_value("at", at), z)
         if found is None:
             raise ContradictoryGoalsError(

@@ -24,7 +24,7 @@ STEPS = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Balance:
+class SmallVelocityEquations:
     """The equations S lambda' = R(lambda) of the small velocities, with everything else held.
 
     Parameters

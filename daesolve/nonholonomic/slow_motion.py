@@ -17,7 +17,7 @@ from daesolve.errors import (
     SecondaryConstraintsError,
 )
 from daesolve.nonholonomic.dirac import DiracEquations
-from daesolve.nonholonomic.slow_manifold import Balance, grips, in_units_of_inertia
+from daesolve.nonholonomic.slow_manifold import SmallVelocityEquations, grips, in_units_of_inertia
 from daesolve.nonholonomic.validity import Coupling, Kind, Validity, lasting_directions
 
 ROUNDING = 1e-7
@@ -134,7 +134,7 @@ class SlowMotion:
     t, slow, multipliers, p
         Time, x = (positions, p1), the small velocities of the full motion, and p.
     scale
-        As in `Balance`.
+        As in `SmallVelocityEquations`.
     """
 
     quantities: Quantities
@@ -164,7 +164,7 @@ class SlowMotion:
                 "solvability"
             ]
 
-        balance = Balance(
+        balance = SmallVelocityEquations(
             names=self.names,
             inertia=self.at(self.multipliers)["inertia"],
             evaluate=evaluate,

@@ -61,7 +61,7 @@ class Slip:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class SlipSample:
     """The values at one eps, per slip and velocity, at the state and states near it.
 
     Parameters
@@ -121,7 +121,7 @@ class SlipEquations:
         found = [np.asarray(part) for part in self._function(t, x, p)]
         return [part.ravel() if place in (1, 3, 5, 6) else part for place, part in enumerate(found)]
 
-    def seen(self, state: Values, parameters: Values, times: Sequence[float]) -> Seen:
+    def seen(self, state: Values, parameters: Values, times: Sequence[float]) -> SlipSample:
         """Evaluate the slow motion at a state and states near it, at several instants."""
         values = self.values(parameters)
         x = self._state(state)
@@ -143,7 +143,7 @@ class SlipEquations:
             columns.append(np.abs(matrix))
             speeds.append(np.abs(v))
             rates.append(fast)
-        return Seen(
+        return SlipSample(
             np.column_stack(slips),
             np.hstack(terms),
             np.max(columns, axis=0),

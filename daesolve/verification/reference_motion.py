@@ -37,7 +37,7 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
-class Place:
+class QuadrupleState:
     """A point of the motion, in 113 bits; `mode` is the index of p."""
 
     time: Any
@@ -46,13 +46,13 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Passed:
+class ReferenceEvent:
     """An event of the motion: its name, where it was met and where the motion went on."""
 
     name: str
-    at: Place
+    at: QuadrupleState
     fired: tuple[int, ...]
-    after: Place | None = None
+    after: QuadrupleState | None = None
     jump: Jump | None = None
 
 
@@ -61,8 +61,8 @@ class MotionRecord:
     """The record of a motion; `modes` are the values of p, `message` says why it ended."""
 
     modes: list[Any]
-    samples: list[Place] = field(default_factory=list[Place])
-    events: list[Passed] = field(default_factory=list[Passed])
+    samples: list[QuadrupleState] = field(default_factory=list[QuadrupleState])
+    events: list[ReferenceEvent] = field(default_factory=list[ReferenceEvent])
     steps: int = 0
     message: str = ""
 
@@ -105,7 +105,7 @@ class QuadMotion:
                 f"a reference in quadruple precision cannot call the law {called[0]!r} in "
                 "Python: have it traced (traced=True)"
             )
-        self.here = Place(quad(prepared.start_time), start, 0)
+        self.here = QuadrupleState(quad(prepared.start_time), start, 0)
         self.record = MotionRecord([p])
         self.transitions = QuadTransitions(prepared) if problem.events else None
         self.instant = SimultaneousResets(INSTANT * prepared.segment)
@@ -191,7 +191,7 @@ class QuadMotion:
         time = integrator.time
         if outcome == hy.taylor_outcome.time_limit and not limited:
             time = until
-        reached = Place(time, integrator.state.copy(), before.mode)
+        reached = QuadrupleState(time, integrator.state.copy(), before.mode)
         code = int(outcome)
         found = [self._interrupting[-code - 1]] if 0 > code >= -len(self._interrupting) else []
         missed = [k for k in self._late(reached) if k not in found and k not in late]
@@ -218,12 +218,12 @@ class QuadMotion:
         away = self.sign * AWAY * usual
         return (away, True) if abs(away) < abs(left) else (left, False)
 
-    def _inside(self, moment: Any) -> Place:
+    def _inside(self, moment: Any) -> QuadrupleState:
         """Return the place within the last step, by its own series."""
         self.integrator.update_d_output(moment)
-        return Place(moment, array_of(self.integrator.d_output), self.here.mode)
+        return QuadrupleState(moment, array_of(self.integrator.d_output), self.here.mode)
 
-    def _sample(self, reached: Place, times: np.ndarray) -> None:
+    def _sample(self, reached: QuadrupleState, times: np.ndarray) -> None:
         samples = self.record.samples
         while len(samples) < len(times):
             moment = times[len(samples)]
@@ -233,15 +233,15 @@ class QuadMotion:
 
     # -- events -------------------------------------------------------------------------------
 
-    def _arguments(self, place: Place) -> tuple[Moment, Any, Any]:
+    def _arguments(self, place: QuadrupleState) -> tuple[Moment, Any, Any]:
         return Moment(place.time), place.x, self.record.modes[place.mode]
 
-    def _late(self, place: Place) -> list[int]:
+    def _late(self, place: QuadrupleState) -> list[int]:
         return [] if self.transitions is None else self.transitions.late(*self._arguments(place))
 
     def _first_zero(
-        self, before: Place, reached: Place, missed: Sequence[int]
-    ) -> tuple[Place, list[int]]:
+        self, before: QuadrupleState, reached: QuadrupleState, missed: Sequence[int]
+    ) -> tuple[QuadrupleState, list[int]]:
         """Return where the first of some guards passed within the last step, and which it is."""
         assert self.transitions is not None
         low, high = before.time, reached
@@ -336,10 +336,10 @@ class QuadMotion:
             name = self.prepared.problem.events[index].name
             if name in self.prepared.dynamics.hidden_events:
                 continue
-            self.record.events.append(Passed(name, before, fired, self.here, jump))
+            self.record.events.append(ReferenceEvent(name, before, fired, self.here, jump))
             jump = replace(jump, impact=None)
 
-    def _take_down(self, index: int, place: Place) -> None:
+    def _take_down(self, index: int, place: QuadrupleState) -> None:
         """Record an event that changes nothing: once an instant, with all its guards."""
         guarded, events = self.prepared.problem.guarded, self.record.events
         name, fired = guarded[index].name, index - guarded.index(guarded[index])
@@ -350,7 +350,7 @@ class QuadMotion:
             if events[k].name == name:
                 events[k] = replace(events[k], fired=tuple(sorted({*events[k].fired, fired})))
                 return
-        events.append(Passed(name, place, (fired,)))
+        events.append(ReferenceEvent(name, place, (fired,)))
 
     def _ended(self, why: str) -> str:
         return f"at t = {float(self.integrator.time):.10g} s {why}"

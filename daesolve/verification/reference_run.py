@@ -42,7 +42,13 @@ from daesolve.errors import (
     suggest_names,
 )
 from daesolve.verification.quadruple import Moment, array_of, available, evaluate, quad, quads
-from daesolve.verification.reference_motion import MotionRecord, Passed, Place, Progress, QuadMotion
+from daesolve.verification.reference_motion import (
+    MotionRecord,
+    Progress,
+    QuadMotion,
+    QuadrupleState,
+    ReferenceEvent,
+)
 
 TOLERANCE = 1e-30
 FINEST_TOLERANCE = 1e-33
@@ -219,11 +225,11 @@ class _QuadRun:
             wall_seconds=ended - compiled,
         )
 
-    def _event(self, record: MotionRecord, event: Passed) -> EventRecord:
+    def _event(self, record: MotionRecord, event: ReferenceEvent) -> EventRecord:
         """Return an event with doubles for all its numbers."""
         labels, values = self.prepared.problem.labels, list(self.prepared.problem.values)
 
-        def named(place: Place) -> dict[str, float]:
+        def named(place: QuadrupleState) -> dict[str, float]:
             return dict(zip(labels.states, map(float, place.x), strict=False))
 
         after = None

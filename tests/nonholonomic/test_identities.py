@@ -11,7 +11,7 @@ from daesolve.nonholonomic import is_quasi_holonomic
 from daesolve.nonholonomic.identities import (
     PRIME,
     Echelon,
-    Point,
+    RandomPoint,
     element,
     inverse,
     square_root,
@@ -22,7 +22,7 @@ X, Y = ca.SX.sym("x"), ca.SX.sym("y")
 
 def is_zero(expression):
     function = ca.Function("f", [X, Y], [expression], ["x", "y"], ["f"])
-    point = Point(Random(1))
+    point = RandomPoint(Random(1))
     rows = point.evaluate(function, [point.column(1), point.column(1)])["f"]
     return not any(value for row in rows for value in row)
 

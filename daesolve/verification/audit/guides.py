@@ -33,7 +33,7 @@ of the motion."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rubbing:
+class SupportExpressions:
     """A support, by expressions: its load, N, and what it gives to the velocities for one newton.
 
     Parameters
@@ -56,9 +56,9 @@ class Rubbing:
     speeds: list[ca.SX]
 
 
-def pairs_of(along: Expressions) -> list[list[Rubbing]]:
+def pairs_of(along: Expressions) -> list[list[SupportExpressions]]:
     """Return the supports of each pair of guides; that of a single one is its second."""
-    found: list[list[Rubbing]] = []
+    found: list[list[SupportExpressions]] = []
     for pair in getattr(along.system, "pairs", ()):
         push: ca.SX = pair.reaction
         loads = [ca.fmax(-push, 0.0), ca.fmax(push, 0.0)][-pair.count :]
@@ -68,7 +68,7 @@ def pairs_of(along: Expressions) -> list[list[Rubbing]]:
     return found
 
 
-def _rubbing(along: Expressions, name: str, support: Any, load: ca.SX) -> Rubbing:
+def _rubbing(along: Expressions, name: str, support: Any, load: ca.SX) -> SupportExpressions:
     q, v = along.system.coordinates, along.system.v.vector
     if support.velocity is None:
         point = along.written(_column(support.point))
@@ -87,7 +87,7 @@ def _rubbing(along: Expressions, name: str, support: Any, load: ca.SX) -> Rubbin
     grip = along.written(ca.SX(support.friction)) * ca.jacobian(slip, v).T
     turn = along.written(ca.SX(support.friction)) * about * spin * ca.gradient(spin, v)
     push, speeds = ca.jacobian(velocity, v).T @ normal, [*ca.vertsplit(slip), spin]
-    return Rubbing(name, load, push, -against * (grip @ slip) - turn, grip, speeds)
+    return SupportExpressions(name, load, push, -against * (grip @ slip) - turn, grip, speeds)
 
 
 def _column(entries: Any) -> ca.SX:
