@@ -8,7 +8,7 @@ import pytest
 
 from daesolve import errors
 from daesolve.ensembles import WorkerError
-from daesolve.ensembles.chunks import ChunkResults, Result
+from daesolve.ensembles.chunks import ChunkResults, MemberResult
 from daesolve.ensembles.workers import checked_answer
 
 KINDS = [
@@ -50,13 +50,13 @@ def test_what_somebody_elses_error_says_is_on_one_line_even_where_it_cannot_say_
 
 
 CHUNK = [(3, {"mass": 1.0}), (4, {"mass": 2.0})]
-ROWS = tuple(Result({"member": number}, {}) for number, _ in CHUNK)
+ROWS = tuple(MemberResult({"member": number}, {}) for number, _ in CHUNK)
 
 
 @pytest.mark.parametrize(
     "answer",
     [None, "done", 3, {}, Exception("x"), ChunkResults((), 0.0), ChunkResults(ROWS[:1], 0.0),
-     ChunkResults(ROWS[::-1], 0.0), ChunkResults((Result(None, {}),) * 2, 0.0),
+     ChunkResults(ROWS[::-1], 0.0), ChunkResults((MemberResult(None, {}),) * 2, 0.0),
      ChunkResults((None, None), 0.0)],
 )  # fmt: skip
 def test_rubbish_from_a_worker_is_refused(answer):

@@ -30,7 +30,7 @@ from daesolve.cli.options import (
     console,
     show,
 )
-from daesolve.cli.orbits import ANALYSES, Asked, goes_on
+from daesolve.cli.orbits import ANALYSES, OrbitOptions, goes_on
 from daesolve.cli.orbits import answer as orbits_answer
 from daesolve.core.formulations import FORMULATIONS
 from daesolve.core.solvers import SOLVERS
@@ -137,7 +137,7 @@ def analyse(
     as_json: AsJson = False,
 ) -> None:
     """Analyse a case beyond its motion: rank, sensitivity, orbits, and its own analyses."""
-    asked = Asked(
+    asked = OrbitOptions(
         period, section, passages, up_to or [], reflect or [], family or [], over or [], plot,
         angle or [], modulo, steady, step, cells, follow, workers, scheduler,
     )  # fmt: skip

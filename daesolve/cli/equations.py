@@ -21,7 +21,7 @@ from daesolve.cli.options import (
 from daesolve.errors import OutOfRangeError
 
 
-class Language(StrEnum):
+class EquationLanguage(StrEnum):
     """The languages in which equations can be written."""
 
     LATEX = "latex"
@@ -46,8 +46,8 @@ def equations(
         ),
     ] = False,
     language: Annotated[
-        Language, typer.Option("--as", help="Output language of the equations.")
-    ] = Language.LATEX,
+        EquationLanguage, typer.Option("--as", help="Output language of the equations.")
+    ] = EquationLanguage.LATEX,
     rate: Annotated[
         float,
         typer.Option("--rate", help="Feedback rate of the constraints, 1/s; zero switches it off."),
@@ -73,19 +73,19 @@ def equations(
 ) -> None:
     """Write the equations of a case as LaTeX, a Python module or C."""
     laws = _laws(law or [])
-    if reduced and language is not Language.LATEX:
+    if reduced and language is not EquationLanguage.LATEX:
         raise OutOfRangeError(
             f"--reduced equations can be written only as latex, not as {language}: leave "
             "out one of the two options"
         )
     chosen = case(problem, case_name, model, parameters, changes or [], initial or [])
-    if language is Language.LATEX:
+    if language is EquationLanguage.LATEX:
         text = chosen.to_latex(to, reduced=reduced, rate=rate, laws=laws)
     elif to is None:
         text = chosen.written(language.value, rate=rate, laws=laws)
     else:
         text = ""
-        write = chosen.to_python if language is Language.PYTHON else chosen.to_c
+        write = chosen.to_python if language is EquationLanguage.PYTHON else chosen.to_c
         _ = write(to, rate=rate, laws=laws)
     if to is None:
         typer.echo(text, nl=False)

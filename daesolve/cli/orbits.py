@@ -36,7 +36,7 @@ POINTS = "points"
 
 
 @dataclass(frozen=True)
-class Asked:
+class OrbitOptions:
     """The options of an orbit; see the command `analyse`."""
 
     period: str | None
@@ -86,7 +86,7 @@ class Asked:
 
 
 def answer(
-    bound: BoundCase, analysis: str, asked: Asked, out: Path | None, *, quiet: bool
+    bound: BoundCase, analysis: str, asked: OrbitOptions, out: Path | None, *, quiet: bool
 ) -> Answer:
     """Compute an orbit, or an analysis that builds on it.
 
@@ -132,7 +132,7 @@ def _stoppable(kept: Path | None) -> Generator[None]:
         raise typer.Exit(options.COULD_NOT_GO_ON) from None
 
 
-def _branch(bound: BoundCase, asked: Asked, kept: Path | None, quiet: bool) -> Answer:
+def _branch(bound: BoundCase, asked: OrbitOptions, kept: Path | None, quiet: bool) -> Answer:
     from daesolve.analysis.orbits import answers, continue_orbit
 
     orbit, over = _orbit(bound, asked), _ranges(asked.over)
@@ -147,7 +147,7 @@ def _branch(bound: BoundCase, asked: Asked, kept: Path | None, quiet: bool) -> A
     return Answer(*answers.branch_answer(branch, _axes(asked.plot)), words=str(branch))
 
 
-def _map(bound: BoundCase, asked: Asked, kept: Path | None, quiet: bool) -> Answer:
+def _map(bound: BoundCase, asked: OrbitOptions, kept: Path | None, quiet: bool) -> Answer:
     from daesolve.analysis.orbits import answers
     from daesolve.ensembles import sweep_stability
 
@@ -193,13 +193,13 @@ def _bar(label: str, total: int | None, *, quiet: bool) -> Generator[Callable[[i
         yield update
 
 
-def _orbit(bound: BoundCase, asked: Asked) -> PeriodicOrbit:
+def _orbit(bound: BoundCase, asked: OrbitOptions) -> PeriodicOrbit:
     from daesolve.analysis.orbits import periodic_orbit
 
     return periodic_orbit(bound, None, **_which(bound, asked))
 
 
-def _which(bound: BoundCase, asked: Asked) -> dict[str, Any]:
+def _which(bound: BoundCase, asked: OrbitOptions) -> dict[str, Any]:
     """Return which orbit is requested, as arguments of `periodic_orbit`."""
     from daesolve.analysis.orbits import Reflect, Shift
 
@@ -218,7 +218,7 @@ def _which(bound: BoundCase, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _circle(bound: BoundCase, asked: Asked) -> Any:
+def _circle(bound: BoundCase, asked: OrbitOptions) -> Any:
     from daesolve.analysis.orbits import circle_map
 
     period = _number(bound, "--period", asked.period)

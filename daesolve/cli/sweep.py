@@ -57,7 +57,7 @@ from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, 
 from daesolve.ensembles.dispatch import Progress, SweepState
 from daesolve.ensembles.sweep_files import sweep_manifest
 from daesolve.ensembles.sweep_results import (
-    Measured,
+    ConvergenceOrders,
     MeasuredDependence,
     dependence,
     differences,
@@ -335,7 +335,7 @@ def _orders(measured: MeasuredDependence, width: int) -> list[Rows]:
     ]
 
 
-def _column(entry: Measured) -> list[str]:
+def _column(entry: ConvergenceOrders) -> list[str]:
     """Return the heading of a measure, and below it each value with its order."""
     orders = ["", *("" if order is None else f"  {order:.4f}" for order in entry.orders)]
     widest = max(map(len, orders))

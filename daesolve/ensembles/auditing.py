@@ -9,7 +9,7 @@ from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.solving.early_ends import reported_otherwise
 from daesolve.ensembles.audits import SweepAudit
-from daesolve.ensembles.chunks import Task
+from daesolve.ensembles.chunks import SweepTask
 from daesolve.ensembles.members import Table, member_case, values_of
 from daesolve.ensembles.sweep_results import Sweep
 from daesolve.errors import DaesolveError, OutOfRangeError
@@ -17,7 +17,11 @@ from daesolve.plugins.bound_case import BoundCase
 
 
 def audited_members(
-    case: BoundCase, task: Task, table: Table, sweep: Sweep, members: Iterable[int] | None = None
+    case: BoundCase,
+    task: SweepTask,
+    table: Table,
+    sweep: Sweep,
+    members: Iterable[int] | None = None,
 ) -> SweepAudit:
     """Run members of a sweep once more, one by one, and audit each.
 

@@ -39,7 +39,7 @@ Chunk = Sequence[tuple[int, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
-class Task:
+class SweepTask:
     """What all members of a sweep share, as sent to workers.
 
     Parameters
@@ -78,7 +78,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Result:
+class MemberResult:
     """The result of a member: a row of the table, and its samples by name, (k,) each."""
 
     row: Mapping[str, Any]
@@ -89,7 +89,7 @@ class Result:
 class ChunkResults:
     """The results of a chunk, and how long it took, s."""
 
-    results: tuple[Result, ...]
+    results: tuple[MemberResult, ...]
     seconds: float
 
 
@@ -100,7 +100,7 @@ class WorkerError(DaesolveError, RuntimeError):
 _one_at_a_time = threading.Lock()
 
 
-def run_chunk(task: Task, chunk: Chunk) -> ChunkResults:
+def run_chunk(task: SweepTask, chunk: Chunk) -> ChunkResults:
     """Run some members in a worker, one chunk at a time because compiled code has a state.
 
     Raises
@@ -114,7 +114,7 @@ def run_chunk(task: Task, chunk: Chunk) -> ChunkResults:
         return ChunkResults(results, time.perf_counter() - begin)
 
 
-def run_members(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ...]:
+def run_members(case: BoundCase, task: SweepTask, chunk: Chunk) -> tuple[MemberResult, ...]:
     """Run some members of a case.
 
     Raises
@@ -128,7 +128,9 @@ def run_members(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ...]
         return tuple(_alone(case, task, number, values) for number, values in chunk)
 
 
-def _alone(case: BoundCase, task: Task, number: int, values: Mapping[str, Any]) -> Result:
+def _alone(
+    case: BoundCase, task: SweepTask, number: int, values: Mapping[str, Any]
+) -> MemberResult:
     try:
         chosen = member_case(case, values)
         run = chosen.solve(task.until, at=_times(case, task), **task.options)
@@ -137,7 +139,7 @@ def _alone(case: BoundCase, task: Task, number: int, values: Mapping[str, Any]) 
         return _refused(number, values, error)
 
 
-def _side_by_side(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ...]:
+def _side_by_side(case: BoundCase, task: SweepTask, chunk: Chunk) -> tuple[MemberResult, ...]:
     """Run members as a batch; each on its own where one of them breaks it."""
     try:
         members = [values for _, values in chunk]
@@ -155,12 +157,12 @@ def _side_by_side(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ..
     )
 
 
-def _times(case: BoundCase, task: Task) -> At:
+def _times(case: BoundCase, task: SweepTask) -> At:
     """Return the sample times of a member; measurements of a run always need some."""
     return [] if task.at is None and not case.problem.measures else task.at
 
 
-def _refused(number: int, values: Mapping[str, Any], error: Exception) -> Result:
+def _refused(number: int, values: Mapping[str, Any], error: Exception) -> MemberResult:
     if isinstance(error, PluginError) and error.__cause__ is not None:
         return failure(number, values, in_words(error.__cause__))
     said = str(error) if isinstance(error, DaesolveError) else in_words(error)
@@ -168,8 +170,8 @@ def _refused(number: int, values: Mapping[str, Any], error: Exception) -> Result
 
 
 def _result(
-    task: Task, case: BoundCase, number: int, values: Mapping[str, Any], run: Trajectory
-) -> Result:
+    task: SweepTask, case: BoundCase, number: int, values: Mapping[str, Any], run: Trajectory
+) -> MemberResult:
     repeated = run.verification
     if run.outcome is Outcome.INTERRUPTED or (repeated is not None and repeated.interrupted):
         raise KeyboardInterrupt
@@ -189,10 +191,10 @@ def _number(what: str, found: object) -> float:
         raise PluginError(f"{what} must return a number, not {found!r}") from None
 
 
-def failure(number: int, values: Mapping[str, Any], message: str) -> Result:
+def failure(number: int, values: Mapping[str, Any], message: str) -> MemberResult:
     """Return the record of a member without a result."""
     row = {"member": number, **over_columns(values)}
-    return Result(row | {"outcome": Outcome.FAILED.value, "message": message}, {})
+    return MemberResult(row | {"outcome": Outcome.FAILED.value, "message": message}, {})
 
 
 def result_of(
@@ -202,7 +204,7 @@ def result_of(
     measured: Mapping[str, float],
     *,
     sampled: bool,
-) -> Result:
+) -> MemberResult:
     """Return the record of a member's run.
 
     Parameters
@@ -241,7 +243,7 @@ def result_of(
         row |= _verified(run.verification)
     kept = sampled and len(run.times)
     samples = {"t": run.times, **run.states, **run.outputs} if kept else {}
-    return Result(row, samples)
+    return MemberResult(row, samples)
 
 
 def _verified(found: Verification) -> dict[str, Any]:
@@ -285,7 +287,7 @@ def computing_versions() -> dict[str, str]:
     return {name: found for name, found in versions().items() if name != "python"}
 
 
-def check_worker(task: Task) -> None:
+def check_worker(task: SweepTask) -> None:
     """Refuse to work with versions or a problem other than those of the sweep.
 
     Raises
@@ -304,7 +306,7 @@ def check_worker(task: Task) -> None:
     _problem(task.problem, task.digest, task.posed)
 
 
-def case_of(task: Task) -> BoundCase:
+def case_of(task: SweepTask) -> BoundCase:
     """Return the case of a task, on a worker.
 
     Raises

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from daesolve.core.interruptions import interruptible
-from daesolve.ensembles.chunks import Chunk, ChunkResults, Result, failure
+from daesolve.ensembles.chunks import Chunk, ChunkResults, MemberResult, failure
 from daesolve.ensembles.members import Table, count_of, values_of
-from daesolve.ensembles.sweep_files import Store
+from daesolve.ensembles.sweep_files import SweepStore
 from daesolve.ensembles.sweep_results import Sweep, has_failed, outcomes
 from daesolve.ensembles.workers import Lost, Workers
 
@@ -50,7 +50,7 @@ Progress = Callable[[SweepState], None]
 
 
 def run_members(
-    store: Store,
+    store: SweepStore,
     table: Table,
     workers: Callable[[int], Workers],
     progress: Progress | None,
@@ -143,14 +143,14 @@ class _Queue:
         # A few lanes take as long as all: no member should be alone in the last round.
         return min(max(wanted - wanted % self._first, self._first), share)
 
-    def results(self, chunk: Chunk, answer: ChunkResults | Lost) -> list[Result]:
+    def results(self, chunk: Chunk, answer: ChunkResults | Lost) -> list[MemberResult]:
         """Return the results of the members of a chunk that has ended."""
         self.under_way -= 1
         if isinstance(answer, ChunkResults):
             self._run += len(answer.results)
             self._seconds += answer.seconds
             return list(answer.results)
-        found: list[Result] = []
+        found: list[MemberResult] = []
         for number, values in chunk:
             if number in self._lost:
                 found.append(

@@ -17,7 +17,7 @@ from daesolve.analysis.orbits import StabilityMap, stability_map
 from daesolve.analysis.orbits.stability_maps import Plane, Progress
 from daesolve.analysis.orbits.stability_rows import MapRow
 from daesolve.analysis.orbits.stored_map import MapStore
-from daesolve.ensembles.chunks import Task, WorkerError, case_of
+from daesolve.ensembles.chunks import SweepTask, WorkerError, case_of
 from daesolve.ensembles.sweeping import check_workers, cores, task_of
 from daesolve.ensembles.workers import Lost, WorkerProcess, connected
 from daesolve.errors import OutOfRangeError
@@ -134,7 +134,7 @@ def _sendable(case: BoundCase, orbit: Mapping[str, Any]) -> dict[str, Any]:
     return sent
 
 
-def rows_of(task: Task, part: Part) -> Rows:
+def rows_of(task: SweepTask, part: Part) -> Rows:
     """Return some rows of a map, in a worker."""
     orbit, over, cells, numbers = part
     given, case = dict(orbit), case_of(task)
@@ -152,7 +152,7 @@ def _blocks(numbers: list[int], workers: int) -> list[tuple[int, ...]]:
     return [tuple(numbers[a:b]) for a, b in itertools.pairwise(marks)]
 
 
-def _by_processes(task: Task, parts: list[Part], count: int) -> Generator[Rows]:
+def _by_processes(task: SweepTask, parts: list[Part], count: int) -> Generator[Rows]:
     """Yield the rows of parts as processes of this machine find them.
 
     Raises
@@ -190,7 +190,7 @@ def _by_processes(task: Task, parts: list[Part], count: int) -> Generator[Rows]:
 
 
 def _on_cluster(
-    task: Task, scheduler: str, missing: list[int], part: Callable[[tuple[int, ...]], Part]
+    task: SweepTask, scheduler: str, missing: list[int], part: Callable[[tuple[int, ...]], Part]
 ) -> Generator[Rows]:
     """Yield the rows of parts as the workers of a Dask cluster find them."""
     client = connected(scheduler)

@@ -27,7 +27,7 @@ from daesolve.core.results.storage.files import (
     resuming,
     store,
 )
-from daesolve.ensembles.chunks import FIXED, Result, over_column
+from daesolve.ensembles.chunks import FIXED, MemberResult, over_column
 from daesolve.ensembles.members import Table, count_of
 from daesolve.errors import (
     NotResumableError,
@@ -57,7 +57,7 @@ MAY_DIFFER = ("created", "versions", "columns")
 """Between two manifests of one sweep; versions are looked at apart."""
 
 
-class Store:
+class SweepStore:
     """Writes the results of a sweep and holds its lock.
 
     Parameters
@@ -77,7 +77,7 @@ class Store:
         _make(directory)
         self.directory = directory
         self._lock, _ = locking.acquire(directory)
-        self._results: list[Result] = []
+        self._results: list[MemberResult] = []
         self._begin = self._flushed = time.monotonic()
         self._number = 0
         self._schemas: dict[str, pa.Schema] = {}
@@ -140,7 +140,7 @@ class Store:
             if int(path.stem) not in done:
                 path.unlink()
 
-    def add(self, results: Iterable[Result]) -> None:
+    def add(self, results: Iterable[MemberResult]) -> None:
         """Add results; they are written when enough time has passed."""
         self._results += results
 
@@ -320,7 +320,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _sample_columns(results: Sequence[Result]) -> dict[str, list[Any]]:
+def _sample_columns(results: Sequence[MemberResult]) -> dict[str, list[Any]]:
     names = dict.fromkeys(name for result in results for name in result.samples)
     columns: dict[str, list[Any]] = {"member": [], **{name: [] for name in names}}
     for result in results:

@@ -198,7 +198,7 @@ ROUNDED = 1e-13
 
 
 @dataclass(frozen=True)
-class Measured:
+class ConvergenceOrders:
     """One quantity over the values of the varied number.
 
     Parameters
@@ -235,7 +235,7 @@ class MeasuredDependence:
     over: str
     unit: str
     values: tuple[float, ...]
-    measures: tuple[Measured, ...]
+    measures: tuple[ConvergenceOrders, ...]
 
     def document(self) -> dict[str, Any]:
         """Return it as an object for JSON."""
@@ -284,7 +284,7 @@ def dependence(sweep: Sweep, case: BoundCase) -> MeasuredDependence | None:
         return None
     units = case.system.dynamics.labels.units()
     found = [
-        Measured(
+        ConvergenceOrders(
             name.removeprefix(MEASURE),
             _unit(name, case, units),
             values := tuple(row[name] for row in rows),

@@ -33,7 +33,7 @@ from daesolve.core.solvers.lanes import LANES
 from daesolve.core.system.driving import portable
 from daesolve.ensembles.auditing import audited_members
 from daesolve.ensembles.batches import batch_solver
-from daesolve.ensembles.chunks import Task, computing_versions
+from daesolve.ensembles.chunks import SweepTask, computing_versions
 from daesolve.ensembles.dispatch import Progress, run_members
 from daesolve.ensembles.members import (
     Over,
@@ -47,7 +47,7 @@ from daesolve.ensembles.members import (
     values_of,
 )
 from daesolve.ensembles.posed_here import packed
-from daesolve.ensembles.sweep_files import Store, new_manifest, sweep_manifest
+from daesolve.ensembles.sweep_files import SweepStore, new_manifest, sweep_manifest
 from daesolve.ensembles.sweep_results import Sweep
 from daesolve.ensembles.workers import Cluster, LocalProcesses, ThisProcess, Workers
 from daesolve.errors import (
@@ -165,7 +165,7 @@ def sweep(
     _check(member_case(case, values_of(table, 0)), task, table)
     manifest = contents(task, over, samples, seed) | {"count": count_of(table)}
     manifest = new_manifest(manifest, list(table))
-    with Store(place) as store:
+    with SweepStore(place) as store:
         table = store.begin(manifest, table)
         running = _workers(case, task, workers, scheduler)
         found = run_members(store, table, running, progress, batch=task.batch is not False)
@@ -214,7 +214,7 @@ def resume_sweep(
     asked = contents(task, over, samples, seed) | {"count": manifest["count"]}
     if asked["identity"]["digest"]:  # the file may have moved
         asked["identity"]["problem"] = manifest["identity"]["problem"]
-    with Store(directory) as store:
+    with SweepStore(directory) as store:
         table = store.begin(new_manifest(asked, list(table)), table, any_version=any_version)
         running = _workers(case, task, workers, scheduler)
         found = run_members(store, table, running, progress, batch=task.batch is not False)
@@ -229,7 +229,7 @@ def task_of(
     *,
     batch: bool | None,
     elsewhere: bool,
-) -> Task:
+) -> SweepTask:
     """Return what runs of a case share, for workers unless all run here.
 
     Raises
@@ -240,7 +240,7 @@ def task_of(
     path = case.problem.path
     name = case.problem.name if path is None else str(path.resolve())
     only_here = elsewhere and path is None and not _found(case.problem)
-    return Task(
+    return SweepTask(
         problem=name,
         posed=packed(case.problem) if only_here else None,
         digest=case.problem.digest,
@@ -266,7 +266,7 @@ def _found(problem: Family) -> bool:
         return False
 
 
-def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:
+def _check(case: BoundCase, task: SweepTask, over: Iterable[str]) -> None:
     """Refuse what no member could run with."""
     usual: dict[str, Any] = {"start_time": case.case.start_time}
     options = {name: value for name, value in task.options.items() if name != "verify"}
@@ -292,7 +292,7 @@ def _pays(case: BoundCase, options: Mapping[str, Any], table: Table) -> bool:
 
 
 def _check_batch(
-    case: BoundCase, task: Task, formulation: Formulation, over: Iterable[str]
+    case: BoundCase, task: SweepTask, formulation: Formulation, over: Iterable[str]
 ) -> None:
     """Refuse members that cannot be integrated side by side."""
     solver, chosen = task.options.get("solver"), task.options.get("formulation")
@@ -329,7 +329,7 @@ def check_workers(count: int | None, scheduler: str | None) -> None:
 
 
 def _workers(
-    case: BoundCase, task: Task, count: int | None, scheduler: str | None
+    case: BoundCase, task: SweepTask, count: int | None, scheduler: str | None
 ) -> Callable[[int], Workers]:
     """Return what makes the workers, once it is known how many members are left."""
     if scheduler is not None:
@@ -346,7 +346,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def contents(task: Task, over: Over, samples: int | None, seed: int) -> dict[str, Any]:
+def contents(task: SweepTask, over: Over, samples: int | None, seed: int) -> dict[str, Any]:
     """Return a description of the sweep; equal descriptions mean equal members."""
     return {
         "identity": {

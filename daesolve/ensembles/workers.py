@@ -22,7 +22,7 @@ from daesolve.core.encoding import is_mapping
 from daesolve.ensembles.chunks import (
     Chunk,
     ChunkResults,
-    Task,
+    SweepTask,
     WorkerError,
     check_worker,
     run_chunk,
@@ -108,7 +108,7 @@ class ThisProcess:
 
     count = 1
 
-    def __init__(self, case: BoundCase, task: Task) -> None:
+    def __init__(self, case: BoundCase, task: SweepTask) -> None:
         self._case, self._task = case, task
         self._chunk: Chunk | None = None
 
@@ -140,7 +140,7 @@ class LocalProcesses:
     If a process dies, only its chunk is lost, and the process is replaced.
     """
 
-    def __init__(self, task: Task, count: int) -> None:
+    def __init__(self, task: SweepTask, count: int) -> None:
         self.count = count
         self._task = pickle.dumps(task)
         self._idle: list[WorkerProcess] = []
@@ -265,7 +265,7 @@ def _serve(connection: Connection, work: Callable[[Any, Any], Any]) -> None:
         return
 
 
-def _load(task: bytes) -> Task:
+def _load(task: bytes) -> SweepTask:
     try:
         return pickle.loads(task)
     except Exception as error:
@@ -349,7 +349,7 @@ class Cluster:
         No scheduler answers at the address.
     """
 
-    def __init__(self, task: Task, address: str) -> None:
+    def __init__(self, task: SweepTask, address: str) -> None:
         self._client = connected(address)
         self._task, self._address = task, address
         self._chunks: dict[Any, Chunk] = {}

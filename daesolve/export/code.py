@@ -146,7 +146,7 @@ class Language:
 
 
 @dataclass(frozen=True)
-class Body:
+class FunctionBody:
     """What a function computes.
 
     Parameters
@@ -169,7 +169,7 @@ def body_of(
     inputs: Sequence[Sequence[str]],
     language: Language,
     taken: Collection[str] = (),
-) -> Body:
+) -> FunctionBody:
     """Write what a function computes.
 
     Parameters
@@ -221,7 +221,7 @@ def body_of(
         for element, value in pairs:
             column[element] = terms[value][0]
         results.append(tuple(column))
-    return Body(tuple(tuple(sorted(own)) for own in used), tuple(lines), tuple(results))
+    return FunctionBody(tuple(tuple(sorted(own)) for own in used), tuple(lines), tuple(results))
 
 
 def _uses(function: ca.Function) -> list[int]:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from daesolve.export.sections import Section
+from daesolve.export.sections import EquationSection
 from daesolve.export.writing import MARK
 
 PREAMBLE = r"""\documentclass[10pt,a4paper]{article}
@@ -64,7 +64,7 @@ DISPLAY = re.compile(r"\$\$\n(.*?)\n\$\$", re.DOTALL)
 TABLE_RULE = re.compile(r"\|(-+\|)+")
 
 
-def body_of(sections: Sequence[Section]) -> str:
+def body_of(sections: Sequence[EquationSection]) -> str:
     r"""Return sections as LaTeX, for a document that loads `amsmath`.
 
     Parameters
@@ -75,7 +75,7 @@ def body_of(sections: Sequence[Section]) -> str:
     return f"% {MARK}\n\n{_bodies(sections)}\n"
 
 
-def document_of(title: str, sections: Sequence[Section]) -> str:
+def document_of(title: str, sections: Sequence[EquationSection]) -> str:
     """Return a whole document; its title is plain text."""
     return (
         f"% {MARK}\n{PREAMBLE}\\title{{{escaped(title)}}}\n\\author{{}}\n\\date{{}}\n"
@@ -83,7 +83,7 @@ def document_of(title: str, sections: Sequence[Section]) -> str:
     )
 
 
-def _bodies(sections: Sequence[Section]) -> str:
+def _bodies(sections: Sequence[EquationSection]) -> str:
     pieces = [f"\\section*{{{escaped(s.title)}}}\n\n{_of_text(s.text)}" for s in sections]
     return "\n\n".join(pieces)
 

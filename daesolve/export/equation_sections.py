@@ -16,7 +16,7 @@ from daesolve.core.posing.symbols import velocity_name
 from daesolve.core.system.posed import PosedControl, PosedMechanics
 from daesolve.core.system.unilateral import Contact
 from daesolve.export.forms import letters, symbol
-from daesolve.export.sections import PAGE, EquationWriter, Section, named, not_zero
+from daesolve.export.sections import PAGE, EquationSection, EquationWriter, named, not_zero
 
 System = PosedMechanics | PosedControl
 LAGRANGE = (
@@ -96,7 +96,7 @@ def constants_of(system: System) -> list[str]:
 
 def sections(
     system: System, dynamics: Dynamics, writer: EquationWriter | None = None
-) -> list[Section]:
+) -> list[EquationSection]:
     """Return the parts of a system, in the order in which they are posed.
 
     Parameters
@@ -175,7 +175,7 @@ class _Page:
         self._writer, self._extent = writer, writer.extent
         self.equations = writer.equations
 
-    def coordinates(self, system: PosedMechanics) -> Section:
+    def coordinates(self, system: PosedMechanics) -> EquationSection:
         groups = [
             ("Coordinates", system.coordinates.names),
             ("Quasi-velocities", system.velocities.names if system.velocities else ()),
@@ -186,7 +186,7 @@ class _Page:
             ("Inputs", system.inputs.names),
         ]
         lines = [f"- {title}: {self._all(names)}." for title, names in groups if names]
-        return Section("Coordinates", "\n".join(lines))
+        return EquationSection("Coordinates", "\n".join(lines))
 
     def _all(self, names: Sequence[str]) -> str:
         """Return names as symbols; of many names, the first ones and the total number."""
@@ -197,7 +197,7 @@ class _Page:
             else f"{listed} and so on, {len(names)} in all"
         )
 
-    def named(self, system: PosedMechanics) -> Section | None:
+    def named(self, system: PosedMechanics) -> EquationSection | None:
         meanings = ca.vertsplit(system.auxiliaries.meanings) if len(system.auxiliaries) else []
         entries = [
             (self._symbols[name], meaning)
@@ -205,9 +205,9 @@ class _Page:
         ]
         if not entries:
             return None
-        return Section("Names for expressions", self.equations(entries))
+        return EquationSection("Names for expressions", self.equations(entries))
 
-    def energies(self, system: PosedMechanics) -> Section:
+    def energies(self, system: PosedMechanics) -> EquationSection:
         parts: list[str] = []
         if system.kinetic is not None:
             parts.append(f"Kinetic energy:\n\n{self.equations([('T', system.kinetic)])}")
@@ -215,18 +215,18 @@ class _Page:
             parts.append(f"Potential energy:\n\n{self.equations([('V', system.potential)])}")
         if system.mass_matrix is None:
             parts.append(LAGRANGE if system.velocities is None else HAMEL)
-        return Section("Energies", "\n\n".join(parts))
+        return EquationSection("Energies", "\n\n".join(parts))
 
-    def masses(self, system: PosedMechanics) -> Section | None:
+    def masses(self, system: PosedMechanics) -> EquationSection | None:
         if system.mass_matrix is None:
             return None
         parts = [NEWTON_EULER, self._writer.matrix("M", ca.SX(system.mass_matrix))]
         gyroscopic = not_zero(self._column(system.gyroscopic, r"\Gamma", _force_names(system)))
         if gyroscopic:
             parts.append(f"Inertial forces that do no work:\n\n{self.equations(gyroscopic)}")
-        return Section("Masses", "\n\n".join(parts))
+        return EquationSection("Masses", "\n\n".join(parts))
 
-    def kinematics(self, system: PosedMechanics) -> Section | None:
+    def kinematics(self, system: PosedMechanics) -> EquationSection | None:
         parts: list[str] = []
         if system.kinematics is not None:
             rates = ca.vertsplit(ca.densify(ca.SX(system.kinematics)))
@@ -239,13 +239,13 @@ class _Page:
             named = zip(system.quadratures.names, integrated, strict=True)
             entries = [(symbol(velocity_name(name)), rate) for name, (_, rate) in named]
             parts.append(f"Integrated along the motion:\n\n{self.equations(entries)}")
-        return Section("Kinematics", "\n\n".join(parts)) if parts else None
+        return EquationSection("Kinematics", "\n\n".join(parts)) if parts else None
 
-    def forces(self, system: PosedMechanics) -> Section | None:
+    def forces(self, system: PosedMechanics) -> EquationSection | None:
         entries = not_zero(self._column(system.force, "Q", _force_names(system)))
         if not entries:
             return None
-        return Section("Forces", self.equations(entries))
+        return EquationSection("Forces", self.equations(entries))
 
     def _column(
         self, given: Mapping[str, Expression] | Sequence[Expression] | ca.SX, left: str,
@@ -259,7 +259,7 @@ class _Page:
             pairs = [*zip(names, dense, strict=False)] if len(dense) == len(names) else []
         return [(f"{left}_{{{self._symbols[name]}}}", force) for name, force in pairs]
 
-    def supports(self, system: PosedMechanics) -> Section | None:
+    def supports(self, system: PosedMechanics) -> EquationSection | None:
         if not len(system.pairs):
             return None
         parts = [
@@ -267,7 +267,7 @@ class _Page:
             "reaction of a pair is its second support's reaction minus its first support's."
         ]
         parts += [self._pair(pair) for pair in system.pairs]
-        return Section("Pairs of supports", "\n\n".join(parts))
+        return EquationSection("Pairs of supports", "\n\n".join(parts))
 
     def _pair(self, pair: VariantPair) -> str:
         texts = [f"{named(pair.name)} ({pair.kind}), r its place, n its normal, μ its friction:"]
@@ -289,7 +289,7 @@ class _Page:
                 found += [(f"{letter}_{{{place},{axis}}}", entry) for axis, entry in axes]
         return [*found, (f"\\mu_{{{place}}}", support.friction)]
 
-    def rates(self, system: PosedControl) -> Section:
+    def rates(self, system: PosedControl) -> EquationSection:
         column = self._column(system.rate, "", system.states.names)
         entries = [
             (symbol(velocity_name(name)), rate)
@@ -299,9 +299,11 @@ class _Page:
         lines = [f"States: {self._all(system.states.names)}."]
         if len(system.controls):
             lines.append(f"Controls: {self._all(system.controls.names)}.")
-        return Section("Equations of motion", "\n\n".join([*lines, self.equations(entries)]))
+        return EquationSection(
+            "Equations of motion", "\n\n".join([*lines, self.equations(entries)])
+        )
 
-    def goals(self, system: System) -> Section | None:
+    def goals(self, system: System) -> EquationSection | None:
         lines = goal_lines(system, self._dynamics)
         if not lines:
             return None
@@ -314,7 +316,7 @@ class _Page:
             ),
         ]
         formulas = self._writer.each(system.goals, self._goal, "goals", "system.goals")
-        return Section("Goals", "\n\n".join(["\n".join(table), *formulas]))
+        return EquationSection("Goals", "\n\n".join(["\n".join(table), *formulas]))
 
     def _goal(self, goal: AnyGoal) -> str:
         if isinstance(goal, Invariant):
@@ -324,10 +326,10 @@ class _Page:
             return f"{named(goal.name)} keeps its value at the start:\n\n{kept}"
         return f"{named(goal.name)}:\n\n{self.equations([('', goal.residual)], '= 0')}"
 
-    def events(self, system: System) -> Section | None:
+    def events(self, system: System) -> EquationSection | None:
         listed = [event for event in system.events if event.listed]
         formulas = self._writer.each(listed, self._event, "events", "system.events")
-        return Section("Events", "\n\n".join(formulas)) if formulas else None
+        return EquationSection("Events", "\n\n".join(formulas)) if formulas else None
 
     def _event(self, event: Event) -> str:
         guards = [("", guard) for guard in ca.vertsplit(event.guards)]

@@ -22,7 +22,7 @@ from daesolve.core.formulations.laws import Law, check_laws, rates_of
 from daesolve.core.system.eliminated_equations import Matrices
 from daesolve.errors import OutOfRangeError, is_number
 from daesolve.export.reduced_sections import eliminated_sections
-from daesolve.export.sections import EquationWriter, Section, displayed
+from daesolve.export.sections import EquationSection, EquationWriter, displayed
 
 
 def feedback_sections(
@@ -31,7 +31,7 @@ def feedback_sections(
     writer: EquationWriter,
     rate: float,
     laws: Mapping[str, Law],
-) -> list[Section]:
+) -> list[EquationSection]:
     """Return the sections on feedback; none if neither a rate nor a law is given.
 
     Raises
@@ -70,7 +70,7 @@ def feedback_sections(
         f"\n\n({names}) obey\n\n{laws_text}\n\nwith the reactions below, where $b$ has their terms."
     )
     return [
-        Section("Feedback", text),
+        EquationSection("Feedback", text),
         *eliminated_sections(replace(found, bias=bias), symbols, writer),
     ]
 

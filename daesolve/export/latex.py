@@ -61,7 +61,7 @@ LOGICAL = frozenset({*COMPARED, *JOINED, ca.OP_NOT})
 
 
 @dataclass(frozen=True)
-class Written:
+class LatexExpressions:
     """Expressions as LaTeX.
 
     Parameters
@@ -177,14 +177,14 @@ class FormulaWriter:
         """Give names to sums that appear in several denominators."""
         self._graph.name_denominators([self._graph.enter(one) for one in expressions])
 
-    def write(self, expressions: Sequence[ca.SX]) -> Written:
+    def write(self, expressions: Sequence[ca.SX]) -> LatexExpressions:
         """Return scalar expressions as LaTeX."""
         graph = self._graph
         roots = [graph.enter(expression) for expression in expressions]
         order = graph.below(roots, graph.operands)
         count = sum(self._graph.operation(node) not in LEAVES for node in order)
         if count > self._most:
-            return Written(count)
+            return LatexExpressions(count)
         graph.settle(roots, order)
         known = dict(self._names)
         while True:
@@ -195,7 +195,7 @@ class FormulaWriter:
             graph.named.add(wide)
             self._names = dict(known)
 
-    def _write(self, count: int, roots: Sequence[int]) -> Written:
+    def _write(self, count: int, roots: Sequence[int]) -> LatexExpressions:
         """Name expressions that occur several times or do not fit, and write them separately."""
         graph = self._graph
         shown = graph.below(roots, lambda node: constituents(graph.forms[node]))
@@ -206,7 +206,7 @@ class FormulaWriter:
         formulas = [
             (self._names[node],) if node in self._names else self._terms(node) for node in roots
         ]
-        return Written(count, tuple(formulas), tuple(parts))
+        return LatexExpressions(count, tuple(formulas), tuple(parts))
 
     def _bracket_of_a_wide_term(self, written: Iterable[int]) -> int | None:
         """Return the widest sum within a term that does not fit on a line; None if all fit."""

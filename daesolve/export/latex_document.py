@@ -25,7 +25,7 @@ from daesolve.export.reduced_sections import (
     mode_section,
     pseudo_symbols,
 )
-from daesolve.export.sections import DOCUMENT, EquationWriter, Section
+from daesolve.export.sections import DOCUMENT, EquationSection, EquationWriter
 from daesolve.export.writing import write
 
 
@@ -124,7 +124,7 @@ def _posed(
     dynamics: Dynamics,
     values: Mapping[str, float],
     feedback: tuple[float, Mapping[str, Law]],
-) -> list[Section]:
+) -> list[EquationSection]:
     """Return the equations as posed, the resulting matrices, and laws of feedback."""
     symbols = symbols_of(system)
     writer = EquationWriter(symbols, constants_of(system), DOCUMENT)
@@ -137,7 +137,9 @@ def _posed(
     ]
 
 
-def _reduced(system: System, dynamics: Dynamics, values: Mapping[str, float]) -> list[Section]:
+def _reduced(
+    system: System, dynamics: Dynamics, values: Mapping[str, float]
+) -> list[EquationSection]:
     """Return the reduced equations: in pseudo-velocities, or with the reactions eliminated."""
     symbols = symbols_of(system)
     found = reduced_equations(system, dynamics, values)

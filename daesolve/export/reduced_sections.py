@@ -11,7 +11,14 @@ from daesolve.core.system.eliminated_equations import Matrices, eliminated
 from daesolve.core.system.mode import InMode
 from daesolve.core.system.reduced_equations import Lagrangian, ReducedEquations, rate_name
 from daesolve.export.forms import symbol
-from daesolve.export.sections import Entry, EquationWriter, Section, displayed, named, not_zero
+from daesolve.export.sections import (
+    Entry,
+    EquationSection,
+    EquationWriter,
+    displayed,
+    named,
+    not_zero,
+)
 
 TATARINOV = (
     "With the kinetic energy $T^* = \\frac{1}{2} w^{\\mathsf{T}} M^* w$ of the constrained system, "
@@ -51,7 +58,7 @@ def pseudo_symbols(reduced: ReducedEquations, symbols: Mapping[str, str]) -> dic
     return found
 
 
-def mode_section(mode: InMode, symbols: Mapping[str, str]) -> list[Section]:
+def mode_section(mode: InMode, symbols: Mapping[str, str]) -> list[EquationSection]:
     """Return the mode in which the equations hold; nothing if there is only one."""
     said = mode.said
     if not said:
@@ -65,7 +72,7 @@ def mode_section(mode: InMode, symbols: Mapping[str, str]) -> list[Section]:
         lines.append(f"The equations hold for {', '.join(fixed)}.")
     if others:
         lines.append(f"Conditions between parameters are decided as for {', '.join(others)}.")
-    return [Section("Mode", " ".join(lines))]
+    return [EquationSection("Mode", " ".join(lines))]
 
 
 class ReducedSections:
@@ -87,7 +94,7 @@ class ReducedSections:
         self._reduced, self._symbols, self._writer = reduced, symbols, writer
         self._names = [symbols[name] for name in reduced.pseudo.names]
 
-    def all(self) -> list[Section]:
+    def all(self) -> list[EquationSection]:
         """Return the sections in order, without empty ones."""
         reduced = self._reduced
         written = (reduced.position_rates, reduced.mass, reduced.push, *reduced.reactions.values())
@@ -95,7 +102,7 @@ class ReducedSections:
         found = [
             *mode_section(self._reduced.mode, self._symbols),
             self._velocities(),
-            Section("Reduced mass matrix", self._mass()),
+            EquationSection("Reduced mass matrix", self._mass()),
             self._motion(),
             self._integrals(),
             self._reactions(),
@@ -105,7 +112,7 @@ class ReducedSections:
     def _mass(self) -> str:
         return self._writer.matrix("M^*", self._reduced.mass, symmetric=True) if self._names else ""
 
-    def _velocities(self) -> Section:
+    def _velocities(self) -> EquationSection:
         reduced = self._reduced
         pseudo = reduced.pseudo
         listed = ", ".join(f"$w_{{{k}}} = {name}$" for k, name in enumerate(self._names, 1))
@@ -125,15 +132,15 @@ class ReducedSections:
         entries = [(symbol(velocity_name(n)), e) for n, e in rates if str(e) != velocity_name(n)]
         if entries:
             parts.append(f"They and the constraints give\n\n{self._equations(entries)}")
-        return Section("Pseudo-velocities", "\n\n".join(parts))
+        return EquationSection("Pseudo-velocities", "\n\n".join(parts))
 
     def _equations(self, entries: Sequence[Entry]) -> str:
         return self._writer.equations(entries)
 
-    def _motion(self) -> Section:
+    def _motion(self) -> EquationSection:
         reduced = self._reduced
         if not self._names:
-            return Section("Equations of motion", "")
+            return EquationSection("Equations of motion", "")
         parts: list[str] = []
         if reduced.lagrangian is None:
             parts.append(MAGGI)
@@ -145,7 +152,7 @@ class ReducedSections:
             strict=True,
         )
         parts.append(f"Written out:\n\n{self._writer.identities([*sides])}")
-        return Section("Equations of motion", "\n\n".join(parts))
+        return EquationSection("Equations of motion", "\n\n".join(parts))
 
     def _brackets(self, found: Lagrangian) -> list[str]:
         parts = [TATARINOV]
@@ -167,18 +174,18 @@ class ReducedSections:
             parts.append("All brackets $\\{P_a, P_b\\}$ vanish.")
         return parts
 
-    def _integrals(self) -> Section:
+    def _integrals(self) -> EquationSection:
         lines: list[str] = []
         for name, value in self._reduced.integrals.items():
             if name == "energy" and self._reduced.lagrangian is not None:
                 lines.append(f"{named(name)}: $T^* + V$ is constant.")
             else:
                 lines.append(f"{named(name)} is constant:\n\n{self._equations([('', value)])}")
-        return Section("First integrals", "\n\n".join(lines))
+        return EquationSection("First integrals", "\n\n".join(lines))
 
-    def _reactions(self) -> Section:
+    def _reactions(self) -> EquationSection:
         if not self._reduced.reactions:
-            return Section("Reactions", "")
+            return EquationSection("Reactions", "")
         entries = [
             (reaction_symbol(name, self._symbols), value)
             for name, value in self._reduced.reactions.items()
@@ -186,7 +193,7 @@ class ReducedSections:
         text = "With the rates of the pseudo-velocities from the equations of motion:"
         if not ca.depends_on(ca.vertcat(*self._reduced.reactions.values()), self._reduced.rates):
             text = "As functions of the state:"
-        return Section("Reactions", f"{text}\n\n{self._equations(entries)}")
+        return EquationSection("Reactions", f"{text}\n\n{self._equations(entries)}")
 
 
 def reaction_symbol(name: str, symbols: Mapping[str, str]) -> str:
@@ -196,7 +203,7 @@ def reaction_symbol(name: str, symbols: Mapping[str, str]) -> str:
 
 def eliminated_sections(
     found: Matrices, symbols: Mapping[str, str], writer: EquationWriter
-) -> list[Section]:
+) -> list[EquationSection]:
     """Return the sections of equations with eliminated reactions; none without reactions."""
     if not found.jacobian.shape[0] + found.ties.shape[0]:
         return []
@@ -204,19 +211,19 @@ def eliminated_sections(
     solution = eliminated(found)
     if solution is None:
         reason = "$M$ is too large for its inverse to be written down."
-        return [Section("Elimination of the reactions", f"{text}\n\n{reason}")]
+        return [EquationSection("Elimination of the reactions", f"{text}\n\n{reason}")]
     parts = [text, writer.matrix("A", solution.matrix), writer.matrix("c", solution.right)]
-    sections = [Section("Elimination of the reactions", "\n\n".join(parts))]
+    sections = [EquationSection("Elimination of the reactions", "\n\n".join(parts))]
     if solution.reactions is not None:
         names = [reaction_symbol(name, symbols) for name in found.names]
         solved = list(zip(names, ca.vertsplit(ca.densify(solution.reactions)), strict=True))
-        sections.append(Section("Reactions", writer.equations(solved)))
+        sections.append(EquationSection("Reactions", writer.equations(solved)))
     return sections
 
 
 def matrix_sections(
     found: Matrices, symbols: Mapping[str, str], writer: EquationWriter
-) -> list[Section]:
+) -> list[EquationSection]:
     """Return the matrices of the equations of motion used for integration."""
     labels = found.mode.dynamics.labels
     count = found.mode.dynamics.velocity_count
@@ -243,4 +250,4 @@ def matrix_sections(
         parts.append(f"Between the reactions there are relations:\n\n{displayed('D u + e = 0')}")
         parts.append(writer.matrix("D", found.ties))
         parts.append(writer.matrix("e", found.offsets))
-    return [Section("Equations of motion", "\n\n".join(parts))]
+    return [EquationSection("Equations of motion", "\n\n".join(parts))]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from daesolve.export.forms import LEAST_NAMED
-from daesolve.export.latex import MOST, WIDTH, FormulaWriter, Written, aligned, seen
+from daesolve.export.latex import MOST, WIDTH, FormulaWriter, LatexExpressions, aligned, seen
 
 Entry = tuple[str, ca.SX | ca.DM | float]
 """The LaTeX of a left-hand side, and the expression on the right."""
@@ -19,7 +19,7 @@ NOT_PRINTED = 'operations; not printed. `system.function("rhs")` computes them.'
 
 
 @dataclass(frozen=True)
-class Section:
+class EquationSection:
     """A part of the equations: its title and its Markdown."""
 
     title: str
@@ -193,7 +193,7 @@ def _entry_name(name: str, row: int, column: int, columns: int) -> str:
     return f"{own}_{{{row + 1}}}" if columns == 1 else f"{own}_{{{row + 1},{column + 1}}}"
 
 
-def _with_parts(text: str, written: Written) -> str:
+def _with_parts(text: str, written: LatexExpressions) -> str:
     """Add the named expressions of formulas."""
     return f"{text}\n\nwith\n\n{displayed(aligned(written.parts))}" if written.parts else text
 

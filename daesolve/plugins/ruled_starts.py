@@ -26,7 +26,7 @@ ROUNDED = 1e-13
 of 1 if the value is smaller."""
 
 
-class Noted(Named[Any]):
+class ReadTracker(Named[Any]):
     """Values by name that record which of them are read.
 
     Parameters
@@ -114,7 +114,7 @@ def settled(
     start, parameters, structure
         Their arguments.
     """
-    noted = Noted(parameters)
+    noted = ReadTracker(parameters)
     for rule in rules:
         if rule is not None:
             rule(start, noted, structure)

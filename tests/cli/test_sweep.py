@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from daesolve.cli import sweep as sweeping
 from daesolve.cli.app import app
 from daesolve.ensembles import Sweep, uniform
-from daesolve.ensembles.sweep_results import Measured, MeasuredDependence
+from daesolve.ensembles.sweep_results import ConvergenceOrders, MeasuredDependence
 from daesolve.errors import DaesolveError
 from tests.ensembles.problem_file import PLUGIN
 
@@ -144,7 +144,7 @@ def test_numbers_of_many_measures_stay_whole_in_a_narrow_terminal():
         "angle_deviation",
         "share",
     )
-    measures = tuple(Measured(name, "rad", (2.5e-16, 4e-17), (0.9971,)) for name in names)
+    measures = tuple(ConvergenceOrders(name, "rad", (2.5e-16, 4e-17), (0.9971,)) for name in names)
     console = Console(width=80, record=True, file=io.StringIO())
     found = MeasuredDependence("roller_share", "", (0.1, 0.01), measures)
     for table in sweeping._orders(found, console.width):

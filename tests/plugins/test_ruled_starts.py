@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from daesolve.errors import UnknownNameError
-from daesolve.plugins.ruled_starts import Noted, ruled_start, settled
+from daesolve.plugins.ruled_starts import ReadTracker, ruled_start, settled
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_what_a_rule_reads_is_known_however_it_does_so(rule, read):
 
 def test_a_name_that_there_is_not_is_refused_as_ever():
     with pytest.raises(UnknownNameError):
-        Noted({"a": 1.0})["z"]
+        ReadTracker({"a": 1.0})["z"]
 
 
 def test_a_rule_of_arithmetic_is_an_expression_and_one_of_numpy_is_not():

@@ -15,7 +15,7 @@ from daesolve.export.fmu.variables import (
     INPUT,
     SETTLED,
     TUNABLE,
-    Value,
+    UnitValue,
     rate_name,
 )
 
@@ -153,7 +153,7 @@ def _variables(root: ElementTree.Element, sheet: Sheet) -> None:
         )  # fmt: skip
 
 
-def _range(value: Value) -> dict[str, str]:
+def _range(value: UnitValue) -> dict[str, str]:
     bounds = {"min": value.range.low, "max": value.range.high}
     return {name: repr(float(bound)) for name, bound in bounds.items() if not isinf(bound)}
 

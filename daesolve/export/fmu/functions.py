@@ -28,7 +28,7 @@ NONE = ca.SX(0, 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class UnitOutput:
     """A variable that a unit shows besides its states.
 
     Parameters
@@ -70,7 +70,7 @@ class UnitFunctions:
         self.t, self.x, self.p = (self.problem.rhs.sx_in(k) for k in range(3))
 
     @cached_property
-    def shown(self) -> tuple[Shown, ...]:
+    def shown(self) -> tuple[UnitOutput, ...]:
         """Reactions, outputs, and what is conserved or metered."""
         labels = self.problem.labels
         _, reactions, outputs = self.problem.recover(self.t, self.x, self.p)
@@ -85,7 +85,7 @@ class UnitFunctions:
             if row.name not in taken:
                 value = self._of_state(row.value)
                 unit = "J" if row.automatic else ""
-                found.append(Shown(row.name, unit, "invariant", value))
+                found.append(UnitOutput(row.name, unit, "invariant", value))
         return tuple(found)
 
     def _of_state(self, expression: ca.SX) -> ca.SX:
@@ -329,10 +329,12 @@ class UnitFunctions:
         return gradient @ pushed, ca.fabs(gradient) @ ca.fabs(free) + ca.fabs(bias)
 
 
-def _listed(what: str, names: Sequence[str], units: Sequence[str], column: ca.SX) -> list[Shown]:
+def _listed(
+    what: str, names: Sequence[str], units: Sequence[str], column: ca.SX
+) -> list[UnitOutput]:
     entries = ca.vertsplit(column) if column.numel() else []
     return [
-        Shown(name, str(unit), what, entry)
+        UnitOutput(name, str(unit), what, entry)
         for name, unit, entry in zip(names, units, entries, strict=True)
     ]
 

@@ -24,7 +24,7 @@ velocities."""
 
 
 @dataclass(frozen=True, eq=False)
-class Value:
+class UnitValue:
     """An entry of p."""
 
     name: str
@@ -35,7 +35,7 @@ class Value:
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class UnitState:
     """A continuous state: its start and its nominal size."""
 
     name: str
@@ -52,8 +52,8 @@ class Variables:
     event indicators.
     """
 
-    states: tuple[State, ...]
-    values: tuple[Value, ...]
+    states: tuple[UnitState, ...]
+    values: tuple[UnitValue, ...]
     shown: tuple[tuple[str, str, str], ...]
     indicators: tuple[tuple[str, int], ...]
 
@@ -105,7 +105,7 @@ def variables_of(
     )
 
 
-def _states(functions: UnitFunctions) -> tuple[State, ...]:
+def _states(functions: UnitFunctions) -> tuple[UnitState, ...]:
     prepared, labels = functions.prepared, functions.problem.labels
     start, count = prepared.initial, len(labels.states)
     names = list(labels.states)
@@ -122,7 +122,7 @@ def _states(functions: UnitFunctions) -> tuple[State, ...]:
     for own in (kinds, ~kinds):
         largest[own] = np.maximum(largest[own], LEAST * np.max(largest[own], initial=0.0))
     return tuple(
-        State(name, unit, float(value), nominal_of(float(size)))
+        UnitState(name, unit, float(value), nominal_of(float(size)))
         for name, unit, value, size in zip(names, units, start, largest, strict=True)
     )
 
@@ -134,13 +134,13 @@ def nominal_of(size: float) -> float:
     return 2.0 ** (frexp(size)[1] - 1)
 
 
-def _values(functions: UnitFunctions, settled: Collection[str]) -> tuple[Value, ...]:
+def _values(functions: UnitFunctions, settled: Collection[str]) -> tuple[UnitValue, ...]:
     prepared, dynamics = functions.prepared, functions.dynamics
     system = prepared.system
     units = dict(zip(system.parameters.names, system.parameters.units, strict=True))
     units |= dict(zip(dynamics.inputs.names, dynamics.inputs.units, strict=True))
     tuned = _tunable(functions)
-    found: list[Value] = []
+    found: list[UnitValue] = []
     for place, name in enumerate(functions.problem.values):
         if name in dynamics.inputs.names:
             kind = INPUT
@@ -152,7 +152,7 @@ def _values(functions: UnitFunctions, settled: Collection[str]) -> tuple[Value, 
             kind = HIDDEN
         unit = str(units.get(name, ""))
         range_ = dynamics.ranges.get(name, ANY)
-        found.append(Value(name, unit, kind, float(prepared.values[place]), range_))
+        found.append(UnitValue(name, unit, kind, float(prepared.values[place]), range_))
     return tuple(found)
 
 

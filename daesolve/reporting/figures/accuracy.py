@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from daesolve.core.results.trajectory.joining import Series
-from daesolve.ensembles.sweep_results import Measured, MeasuredDependence
+from daesolve.ensembles.sweep_results import ConvergenceOrders, MeasuredDependence
 from daesolve.reporting.facts import GOOD, ROUNDING, family, labels
 from daesolve.reporting.figures.panels import Curve, band, mark
 from daesolve.reporting.figures.style import (
@@ -418,7 +418,9 @@ def measures(found: MeasuredDependence) -> Figure:
     return figure
 
 
-def _measure(axes: Axes, found: MeasuredDependence, measured: Measured, shade: str) -> None:
+def _measure(
+    axes: Axes, found: MeasuredDependence, measured: ConvergenceOrders, shade: str
+) -> None:
     axes.set(xscale="log", yscale="log", title=measured.name.replace("_", " "))
     axes.plot(found.values, measured.values, "o-", color=shade, markersize=4)
     for number, order in enumerate(measured.orders):
