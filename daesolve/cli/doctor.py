@@ -14,7 +14,7 @@ import typer
 from rich.text import Text
 
 from daesolve.cli.options import AsJson, show
-from daesolve.reporting.layout import Rows, Words
+from daesolve.reporting.layout import Rows, WrappedText
 
 SUNDAE = "pip install 'daesolve[sundials]'"
 ASSIMULO = (
@@ -63,10 +63,10 @@ def command(as_json: AsJson = False) -> None:
         if entry["install"]:
             commands.setdefault(entry["install"], []).append(entry["name"])
     for install, names in commands.items():
-        show(Words(Text(f"to add {', '.join(names)}:")))
+        show(WrappedText(Text(f"to add {', '.join(names)}:")))
         typer.echo(f"  {install}")
     if formulations:
-        show(Words(Text(f"formulations of installed packages: {', '.join(formulations)}")))
+        show(WrappedText(Text(f"formulations of installed packages: {', '.join(formulations)}")))
     for plugin in broken:
         typer.echo(f"broken: {plugin['reason']}")
 

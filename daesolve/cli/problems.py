@@ -22,7 +22,7 @@ from daesolve.plugins.family import Case, Choice
 from daesolve.plugins.registry import Problem
 from daesolve.plugins.template import new_project
 from daesolve.reporting.gallery.page import summary
-from daesolve.reporting.layout import Rows, Words
+from daesolve.reporting.layout import Rows, WrappedText
 
 BY_RULE = (
     "a rule computes the state from the start values; those values, also from --initial, may "
@@ -157,13 +157,13 @@ def _events(dynamics: Dynamics) -> list[str]:
 def description_tables(document: dict[str, Any]) -> list[RenderableType]:
     """Return the same as readable text."""
     title = Text(f"{document['name']}: {document['title']}", style="bold")
-    parts: list[RenderableType] = [Words(title)]
+    parts: list[RenderableType] = [WrappedText(title)]
     if document["description"]:
-        parts += [Words(Text(document["description"])), Text()]
+        parts += [WrappedText(Text(document["description"])), Text()]
 
     def line(title: str, words: list[str]) -> None:
         if words:
-            parts.append(Words(Text(f"{title}: {', '.join(words)}")))
+            parts.append(WrappedText(Text(f"{title}: {', '.join(words)}")))
 
     line("models", document["models"])
     line("structure", [f"{name} = {value}" for name, value in document["structure"].items()])
@@ -191,13 +191,16 @@ def description_tables(document: dict[str, Any]) -> list[RenderableType]:
     line("analyses", document["analyses"])
     line("start values of cases", document["start"])
     if document["start"] and document["start_rule"]:
-        parts.append(Words(Text(BY_RULE)))
+        parts.append(WrappedText(Text(BY_RULE)))
     cases: list[tuple[str, ...]] = []
     for case in document["cases"]:
         start = ", ".join(f"{name} = {readable(value):g}" for name, value in case["start"].items())
         cases.append((case["name"], start, f"{case['until']:g} s", case["note"]))
     parts += [Text(), Rows(("case", "start", "until", "note"), cases), Text()]
-    return [*parts, *(Words(Text(line)) for line in document["notes"] + document["references"])]
+    return [
+        *parts,
+        *(WrappedText(Text(line)) for line in document["notes"] + document["references"]),
+    ]
 
 
 def new(

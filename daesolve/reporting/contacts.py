@@ -22,7 +22,7 @@ HOLD = "contact_"
 
 
 @dataclass(frozen=True)
-class Stretch:
+class ContactSpan:
     """What a contact does in a span of time, s."""
 
     begin: float
@@ -44,22 +44,22 @@ def contact_names(document: Document) -> list[str]:
     return list(dict.fromkeys([*rubbing, *smooth]))
 
 
-def stretches(document: Document) -> dict[str, list[Stretch]]:
+def stretches(document: Document) -> dict[str, list[ContactSpan]]:
     """Return the state of each contact over time, from events, and then from samples."""
     names, times = contact_names(document), document["times"]
     if not names or not times:
         return {}
-    found: dict[str, list[Stretch]] = {}
+    found: dict[str, list[ContactSpan]] = {}
     end = document["end_time"]
     for name in names:
         known = _known(document, name)
-        parts: list[Stretch] = []
+        parts: list[ContactSpan] = []
         for place, (time, state) in enumerate(known):
             until = known[place + 1][0] if place + 1 < len(known) else end
             if parts and parts[-1].state == state:
-                parts[-1] = Stretch(parts[-1].begin, until, state)
+                parts[-1] = ContactSpan(parts[-1].begin, until, state)
             elif until != time:
-                parts.append(Stretch(time, until, state))
+                parts.append(ContactSpan(time, until, state))
         found[name] = parts
     return found
 

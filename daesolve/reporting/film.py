@@ -52,7 +52,7 @@ FLATTEST, STEEPEST = 0.2, 1.6
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class FilmFrame:
     """The picture at a time.
 
     Parameters
@@ -114,7 +114,7 @@ class Film:
     title: str
     drawing: Drawing
     surroundings: Sequence[Placed]
-    pictures: Sequence[Picture]
+    pictures: Sequence[FilmFrame]
     rate: float
     whole: np.ndarray
     follows: bool
@@ -223,7 +223,7 @@ def film(part: Excerpt) -> Film:
         drawing=drawing,
         surroundings=surroundings,
         pictures=[
-            Picture(float(time), bodies, view)
+            FilmFrame(float(time), bodies, view)
             for time, bodies, view in zip(times, shown, views, strict=True)
         ],
         rate=len(times) / part.seconds,

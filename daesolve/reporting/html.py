@@ -246,7 +246,7 @@ def _own(
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """A line of a table with one cell for each run; `differs` where they are not the same."""
 
     name: str
@@ -259,25 +259,25 @@ class Row:
         return len(set(self.cells)) > 1
 
 
-def parameters(documents: Sequence[Document]) -> list[Row]:
+def parameters(documents: Sequence[Document]) -> list[ComparisonRow]:
     """List structure and parameters."""
     return [*_rows(documents, "structure"), *_rows(documents, "parameters")]
 
 
-def numbers(documents: Sequence[Document]) -> list[tuple[str, list[Row]]]:
+def numbers(documents: Sequence[Document]) -> list[tuple[str, list[ComparisonRow]]]:
     """List every number on which a run depends, in groups."""
     rates = [
-        Row(name, tuple(_rate(document, name) for document in documents), "1/s")
+        ComparisonRow(name, tuple(_rate(document, name) for document in documents), "1/s")
         for name in dict.fromkeys(name for document in documents for name in document["rates"])
     ]
     starts = [facts.start_state(document) for document in documents]
     units = {k: v for d in documents for k, v in d.get("units", {}).items()}
     start = [
-        Row(name, tuple(facts.exact(s.get(name)) for s in starts), units.get(name, ""))
+        ComparisonRow(name, tuple(facts.exact(s.get(name)) for s in starts), units.get(name, ""))
         for name in dict.fromkeys(name for state in starts for name in state)
     ]
     times = [
-        Row(words, tuple(facts.exact(d.get(name)) for d in documents), "s")
+        ComparisonRow(words, tuple(facts.exact(d.get(name)) for d in documents), "s")
         for words, name in (("from", "start_time"), ("until", "until"))
     ]
     groups = [
@@ -290,12 +290,12 @@ def numbers(documents: Sequence[Document]) -> list[tuple[str, list[Row]]]:
     return [(title, rows) for title, rows in groups if rows]
 
 
-def costs(documents: Sequence[Document]) -> list[Row]:
+def costs(documents: Sequence[Document]) -> list[ComparisonRow]:
     """List the costs of the runs."""
     statistics = [document["statistics"] for document in documents]
 
-    def row(name: str, values: Sequence[float | None], unit: str = "") -> Row:
-        return Row(name, tuple(_count(value) for value in values), unit)
+    def row(name: str, values: Sequence[float | None], unit: str = "") -> ComparisonRow:
+        return ComparisonRow(name, tuple(_count(value) for value in values), unit)
 
     def over(counts: Sequence[float], amounts: Sequence[float]) -> list[float | None]:
         return [n / m if m else None for n, m in zip(counts, amounts, strict=True)]
@@ -312,8 +312,10 @@ def costs(documents: Sequence[Document]) -> list[Row]:
         row("steps a second", over(steps, walls), "1/s"),
         row("seconds of motion per second", over(spans, walls)),
         row("compilation", [entry["compile_seconds"] for entry in statistics], "s"),
-        Row("compiled before", tuple(facts.short(entry["compile_cached"]) for entry in statistics)),
-        Row("code", tuple(map(facts.about_code, documents))),
+        ComparisonRow(
+            "compiled before", tuple(facts.short(entry["compile_cached"]) for entry in statistics)
+        ),
+        ComparisonRow("code", tuple(map(facts.about_code, documents))),
         row("instructions of the right-hand side", [e.get("instructions") for e in statistics]),
         row("samples", [document.get("samples", len(document["times"])) for document in documents]),
     ]
@@ -367,10 +369,10 @@ def peaks(document: Document) -> list[tuple[str, str, str]]:
     ]  # fmt: skip
 
 
-def _rows(documents: Sequence[Document], key: str) -> list[Row]:
+def _rows(documents: Sequence[Document], key: str) -> list[ComparisonRow]:
     names = dict.fromkeys(name for document in documents for name in document[key])
     return [
-        Row(
+        ComparisonRow(
             name,
             tuple(facts.exact(document[key].get(name)) for document in documents),
             next((u for d in documents if (u := d.get("parameter_units", {}).get(name))), ""),

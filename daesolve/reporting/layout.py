@@ -18,7 +18,7 @@ INDENT = 2
 
 
 @dataclass(frozen=True)
-class Words:
+class WrappedText:
     """A text that is broken between words only."""
 
     text: Text
@@ -40,7 +40,7 @@ class Indented:
     by: int = INDENT
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        part = Words(self.part) if isinstance(self.part, Text) else self.part
+        part = WrappedText(self.part) if isinstance(self.part, Text) else self.part
         inner = options.update(width=max(options.max_width - self.by, 1))
         for line in Segment.split_lines(console.render(part, inner)):
             yield Segment(" " * self.by)
@@ -123,7 +123,7 @@ class Rows:
         for row in self.rows:
             first, *others = map(_text, row)
             if first.plain:
-                yield Words(first)
+                yield WrappedText(first)
             for head, cell in zip(self.heads[1:], others, strict=True):
                 if cell.plain:
                     yield Indented(Text.assemble(f"{head}: ", cell))

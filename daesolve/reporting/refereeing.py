@@ -15,7 +15,7 @@ from daesolve.multibody.referee.refereeing import Refereed
 from daesolve.multibody.referee.verdict import RefereeVerdict, Side, order
 from daesolve.reporting.document import DrawingRule, dump, plain, replace_file
 from daesolve.reporting.facts import seconds, short, template
-from daesolve.reporting.layout import Indented, Rows, Words
+from daesolve.reporting.layout import Indented, Rows, WrappedText
 from daesolve.reporting.sampling import Document
 
 if TYPE_CHECKING:
@@ -166,8 +166,8 @@ def referee_text(document: Document) -> RenderableType:
     whole = (HEADS[0], *HEADS[2:])
     table = Rows(HEADS, rows_of(document), whole=whole, right=True, ruled=True)
     lines = [Indented(Text(sentence)) for sentence in sentences(document)]
-    title = Words(Text(document["file"], style="bold"))
-    return Group(title, Words(Text(subtitle(document))), Text(), table, Text(), *lines)
+    title = WrappedText(Text(document["file"], style="bold"))
+    return Group(title, WrappedText(Text(subtitle(document))), Text(), table, Text(), *lines)
 
 
 def stills(found: Refereed, rule: DrawingRule) -> list[Still]:

@@ -150,7 +150,7 @@ class NamedEvents:
 
 
 @dataclass
-class Impacts:
+class ImpactTotals:
     """The sums over all impacts.
 
     Parameters
@@ -176,7 +176,7 @@ class EventStatistics:
     """The events of a run: by name, and what impacts did."""
 
     named: Mapping[str, NamedEvents]
-    impacts: Impacts
+    impacts: ImpactTotals
 
 
 def event_statistics(document: Mapping[str, Any]) -> EventStatistics:
@@ -196,7 +196,7 @@ def tally(events: Iterable[Mapping[str, Any]], times: Sequence[float]) -> EventS
         The sample times, in the same order.
     """
     named: dict[str, NamedEvents] = {}
-    impacts = Impacts()
+    impacts = ImpactTotals()
     for event in events:
         lost, impact = np.nan, event.get("impact")
         if impact is not None:

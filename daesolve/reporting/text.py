@@ -33,7 +33,7 @@ from daesolve.reporting.facts import (
     title,
 )
 from daesolve.reporting.html import peaks
-from daesolve.reporting.layout import INDENT, Indented, Rows, Words
+from daesolve.reporting.layout import INDENT, Indented, Rows, WrappedText
 from daesolve.reporting.listing import table_of
 from daesolve.reporting.sampling import Document
 
@@ -75,7 +75,7 @@ def _headline(document: Document) -> Iterator[RenderableType]:
     name = Text(title(document), style="bold")
     if document["model"]:
         name.append(f" · {document['model']}", style="default")
-    yield Words(name)
+    yield WrappedText(name)
     good = document["outcome"] in GOOD
     outcome = Text(
         OUTCOMES.get(document["outcome"]) or document["outcome"],
@@ -85,13 +85,13 @@ def _headline(document: Document) -> Iterator[RenderableType]:
     outcome.append(words if not good else f" {words}", style="default not bold")
     if document["message"]:
         outcome.append(f": {document['message']}", style="default not bold")
-    yield Words(outcome)
+    yield WrappedText(outcome)
     statistics = document["statistics"]
     cached = " (cached)" if statistics["compile_cached"] else ""
     speed = pace(document)
     pace_text = "" if speed is None else f", {short(speed)} simulated seconds per second"
     steps = f"{statistics['steps']:,} steps"
-    yield Words(Text(f"{document['formulation']} + {document['solver']}, {steps}"))
+    yield WrappedText(Text(f"{document['formulation']} + {document['solver']}, {steps}"))
     yield Text(
         f"{seconds(statistics['wall_seconds'])} wall{pace_text}; "
         f"compiled in {seconds(statistics['compile_seconds'])}{cached}"
@@ -222,7 +222,7 @@ def _comparison_sections(document: Document) -> Iterator[RenderableType]:
     if document["until"] is not None:
         span = f" · {short(document['start_time'], 6)} s to {short(document['until'], 6)} s"
         head.append(span, style="default")
-    yield Words(head)
+    yield WrappedText(head)
     if document["interrupted"]:
         yield Text("interrupted: these are the results so far", style="bold red")
     for heading, lines in (
@@ -311,9 +311,9 @@ def answer_text(document: Document, words: str = "") -> RenderableType:
     head = Text(f"{document['problem']} · {document['case']}", style="bold")
     head.append(f" · {document['model']} · {document['analysis']}", style="default")
     if words:
-        return Group(Words(head), Text(), Words(Text(words)))
+        return Group(WrappedText(head), Text(), WrappedText(Text(words)))
     found = {name: value for name, value in document.items() if name not in IDENTITY}
-    return Group(Words(head), Text(), *_entries(found, 0))
+    return Group(WrappedText(head), Text(), *_entries(found, 0))
 
 
 def _entries(values: Mapping[str, Any], depth: int) -> Iterator[RenderableType]:

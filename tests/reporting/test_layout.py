@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from daesolve.reporting.layout import Indented, Rows, Words
+from daesolve.reporting.layout import Indented, Rows, WrappedText
 
 NAMES = ("rolling-wheel", "a-name-that-is-longer-than-a-narrow-terminal-is-wide", "kurz")
 HEADS = ("case", "note", "command")
@@ -25,7 +25,7 @@ def test_no_name_is_cut_or_broken_however_narrow_the_terminal(width):
     cells = [(name, f"the note of {name}, and more", "pip install this") for name in NAMES]
     for right, ruled, whole in product((False, True), (False, True), ((), HEADS[2:])):
         table = Rows(HEADS, cells, whole=whole, right=right, ruled=ruled)
-        for part in (table, Indented(table), Words(Text(", ".join(NAMES)))):
+        for part in (table, Indented(table), WrappedText(Text(", ".join(NAMES)))):
             told = printed(part, width)
             assert "…" not in told
             assert all(name in told.replace(",", " ").split() for name in NAMES)

@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from daesolve.core.results.trajectory.joining import Series
 from daesolve.ensembles.sweep_results import ConvergenceOrders, MeasuredDependence
 from daesolve.reporting.facts import GOOD, ROUNDING, family, labels
-from daesolve.reporting.figures.panels import Curve, band, mark
+from daesolve.reporting.figures.panels import PlottedSeries, band, mark
 from daesolve.reporting.figures.style import (
     LEGEND_LETTER,
     MOST_DOTS,
@@ -253,7 +253,7 @@ def energy(documents: Sequence[Document]) -> Figure:
                 change = Series(term.times, term.values - term.values[0]) if worked else term
                 words = shown[place] if several else name
                 above = int(worked and not several and name == ENERGIES[0])
-                curve = Curve(words, change, shade, resolved(document), above)
+                curve = PlottedSeries(words, change, shade, resolved(document), above)
                 mark(upper, curve, crowded=curve.crowded)
                 levels.append(change.values)
             left = unaccounted(entry)

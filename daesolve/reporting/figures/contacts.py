@@ -15,7 +15,7 @@ from daesolve.reporting.contacts import (
     OPEN,
     SLIDES,
     STICKS,
-    Stretch,
+    ContactSpan,
     stretches,
 )
 from daesolve.reporting.facts import labels, short
@@ -63,7 +63,7 @@ def contacts(documents: Sequence[Document]) -> Figure:
     return figure
 
 
-def _strips(axes: Axes, run: dict[str, list[Stretch]], title: str) -> None:
+def _strips(axes: Axes, run: dict[str, list[ContactSpan]], title: str) -> None:
     names = list(run)
     ends = [parts[MOST_STRETCHES - 1].end for parts in run.values() if len(parts) > MOST_STRETCHES]
     for row, name in enumerate(names):

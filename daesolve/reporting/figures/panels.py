@@ -56,7 +56,7 @@ HALF, TITLE = 4.8, 1.0
 
 
 @dataclass(frozen=True)
-class Curve:
+class PlottedSeries:
     """One series in a panel.
 
     Parameters
@@ -91,7 +91,7 @@ class Curve:
         return scattered or turning_points(self.series.values) > MOST_TURNS
 
 
-def mark(axes: Axes, curve: Curve, *, crowded: bool) -> None:
+def mark(axes: Axes, curve: PlottedSeries, *, crowded: bool) -> None:
     """Draw the whole of a series: its range where axes are crowded, else as its samples allow."""
     if crowded:
         bins = min(BINS, len(curve.series.times) // SAMPLES_IN_BIN)
@@ -102,13 +102,13 @@ def mark(axes: Axes, curve: Curve, *, crowded: bool) -> None:
         dots(axes, curve)
 
 
-def line(axes: Axes, curve: Curve, shown: Series) -> None:
+def line(axes: Axes, curve: PlottedSeries, shown: Series) -> None:
     """Draw samples joined by a line."""
     width = 1.3 + 1.2 * min(curve.above, 3)
     axes.plot(*shown.joined(), color=curve.colour, linewidth=width, label=curve.label)
 
 
-def dots(axes: Axes, curve: Curve) -> None:
+def dots(axes: Axes, curve: PlottedSeries) -> None:
     """Draw samples apart from each other, with short strokes where their slopes are known."""
     shown = curve.series
     axes.plot(
@@ -130,7 +130,7 @@ def dots(axes: Axes, curve: Curve) -> None:
     axes.plot(times, values, color=curve.colour, linewidth=1.0, alpha=0.8)
 
 
-def portrait(axes: Axes, curve: Curve) -> None:
+def portrait(axes: Axes, curve: PlottedSeries) -> None:
     """Draw the slope of each sample over its value: what samples show that cannot be joined."""
     every = -(-len(curve.series.times) // MOST_DOTS)
     assert curve.series.slopes is not None
@@ -157,7 +157,7 @@ class Panel:
     """Curves that share axes."""
 
     label: str
-    curves: tuple[Curve, ...]
+    curves: tuple[PlottedSeries, ...]
 
     @property
     def crowded(self) -> bool:
@@ -210,7 +210,7 @@ def arrange(documents: Sequence[Document], kind: str, names: Sequence[str]) -> l
             Panel(
                 _with_unit(name, units),
                 tuple(
-                    Curve(
+                    PlottedSeries(
                         shown[place],
                         runs[place][name],
                         colour(place),
@@ -228,7 +228,7 @@ def arrange(documents: Sequence[Document], kind: str, names: Sequence[str]) -> l
     panels: list[Panel] = []
     for group in _alike(found, units):
         curves = tuple(
-            Curve(
+            PlottedSeries(
                 name,
                 found[name],
                 colour(place),

@@ -29,8 +29,8 @@ from daesolve.reporting.figures.style import INK, MOST_DOTS, QUIET, RULE, SERIES
 from daesolve.reporting.film import (
     AnimationError,
     Film,
+    FilmFrame,
     MissingFfmpegError,
-    Picture,
     Progress,
     framed,
 )
@@ -186,7 +186,7 @@ class Renderer:
     """
 
     figure: Figure
-    show: Callable[[Picture], None]
+    show: Callable[[FilmFrame], None]
     changing: Sequence[Artist]
 
 
@@ -218,7 +218,7 @@ def _at_rest(film: Film, width: int) -> Renderer:
     _legend(figure, axes, corner, loc="lower left", ncols=5)
     clock = _head(figure, film)
 
-    def show(picture: Picture) -> None:
+    def show(picture: FilmFrame) -> None:
         show_bodies(picture)
         clock.set_text(_time(film, picture))
 
@@ -241,7 +241,7 @@ def _following(film: Film, width: int) -> Renderer:
     _legend(figure, axes, (left, low - 0.15), loc="upper left")
     clock = _head(figure, film)
 
-    def show(picture: Picture) -> None:
+    def show(picture: FilmFrame) -> None:
         show_bodies(picture)
         show_paths(picture)
         look_at(axes, picture.view)
@@ -250,7 +250,7 @@ def _following(film: Film, width: int) -> Renderer:
     return Renderer(figure, show, [axes, chart, clock])
 
 
-def _pane(axes: Axes, film: Film) -> Callable[[Picture], None]:
+def _pane(axes: Axes, film: Film) -> Callable[[FilmFrame], None]:
     """Return a function that draws the bodies of a picture in axes, replacing the previous ones."""
     for entry in film.surroundings:
         paint(axes, entry)
@@ -260,7 +260,7 @@ def _pane(axes: Axes, film: Film) -> Callable[[Picture], None]:
     axes.set_ylabel(film.drawing.y_label)
     lines, patches = len(axes.lines), len(axes.patches)
 
-    def show(picture: Picture) -> None:
+    def show(picture: FilmFrame) -> None:
         for artist in (*axes.lines[lines:], *axes.patches[patches:]):
             artist.remove()
         for body in picture.bodies:
@@ -272,7 +272,7 @@ def _pane(axes: Axes, film: Film) -> Callable[[Picture], None]:
     return show
 
 
-def _map(axes: Axes, film: Film, corners: np.ndarray) -> Callable[[Picture], None]:
+def _map(axes: Axes, film: Film, corners: np.ndarray) -> Callable[[FilmFrame], None]:
     """Draw the whole way, faint; return what draws how far a picture has come."""
     for entry in film.surroundings:
         paint(axes, entry, size=0.5)
@@ -289,7 +289,7 @@ def _map(axes: Axes, film: Film, corners: np.ndarray) -> Callable[[Picture], Non
     axes.set_title("the whole way", color=QUIET)
     lines = len(axes.lines)
 
-    def show(picture: Picture) -> None:
+    def show(picture: FilmFrame) -> None:
         for line in axes.lines[lines:]:
             line.remove()
         for body in picture.bodies:
@@ -331,7 +331,7 @@ def _head(figure: Figure, film: Film) -> Text:
     return figure.text(right, top, "", va="top", ha="right", fontsize=11)
 
 
-def _time(film: Film, picture: Picture) -> str:
+def _time(film: Film, picture: FilmFrame) -> str:
     return f"t = {picture.time:.{film.decimals}f} s"
 
 

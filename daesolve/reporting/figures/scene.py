@@ -64,7 +64,7 @@ ENOUGH = 0.99
 
 
 @dataclass(frozen=True, eq=False)
-class Snapshot:
+class SceneSample:
     """The moving bodies at a sample."""
 
     time: float
@@ -99,7 +99,7 @@ class Scene:
 
     drawing: Drawing
     backdrop: Sequence[Placed]
-    instants: Sequence[Snapshot]
+    instants: Sequence[SceneSample]
     joinable: bool
 
     @property
@@ -167,7 +167,7 @@ def scene(document: Document) -> Figure | None:
 
 def _instants(
     drawing: Drawing, series: Mapping[str, np.ndarray], parameters: Mapping[str, float]
-) -> list[Snapshot]:
+) -> list[SceneSample]:
     """Choose the first sample, the last, and between them those that differ most from others."""
     bodies = [
         shape for shape in drawing.shapes if moves(shape, series) and not isinstance(shape, Trace)
@@ -177,7 +177,7 @@ def _instants(
     moving, times = replace(drawing, shapes=bodies), series["t"]
     candidates = np.unique(np.linspace(0, len(times) - 1, CANDIDATES).round().astype(int))
     found = [
-        Snapshot(float(times[index]), placed)
+        SceneSample(float(times[index]), placed)
         for index, placed in zip(
             candidates, evaluate_all(moving, series, parameters, candidates.tolist()), strict=True
         )
@@ -322,11 +322,11 @@ def _write_times(axes: Axes, seen: Scene, limits: np.ndarray) -> None:
         )
 
 
-def _time_text(instant: Snapshot) -> str:
+def _time_text(instant: SceneSample) -> str:
     return f"{short(instant.time) if abs(instant.time) < 100.0 else f'{instant.time:.0f}'} s"
 
 
-def _closer(axes: Axes, seen: Scene, instant: Snapshot) -> None:
+def _closer(axes: Axes, seen: Scene, instant: SceneSample) -> None:
     half = (0.5 + MARGIN) * seen.body_size
     middle = instant.box.mean(axis=0)
     limits = np.array([middle - half, middle + half])

@@ -34,7 +34,7 @@ ORDER = re.compile(r"Draw (?=\w)")
 
 
 @dataclass(frozen=True)
-class Shown:
+class GalleryFigure:
     """A figure of a page: its title, its file relative to the page, and what it shows."""
 
     title: str
@@ -42,7 +42,7 @@ class Shown:
     caption: str
 
 
-def write_figures(problem: Problem, run: dict[str, Any], directory: Path) -> list[Shown]:
+def write_figures(problem: Problem, run: dict[str, Any], directory: Path) -> list[GalleryFigure]:
     """Draw the scene, the problem's own figures and those of every run; return them in order.
 
     Parameters
@@ -59,14 +59,14 @@ def write_figures(problem: Problem, run: dict[str, Any], directory: Path) -> lis
     directory.mkdir(parents=True, exist_ok=True)
     for old in (*directory.glob("*.svg"), directory / ANIMATION):
         old.unlink(missing_ok=True)
-    shown: list[Shown] = []
+    shown: list[GalleryFigure] = []
     if not run["times"]:
         return shown
     with style(), in_a_column():
         for title, caption, figure in _drawn(problem, run):
             name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
             replace_file(directory / f"{name}.svg", alone(svg(figure, name)))
-            shown.append(Shown(title, f"{directory.name}/{name}.svg", caption))
+            shown.append(GalleryFigure(title, f"{directory.name}/{name}.svg", caption))
     return shown
 
 

@@ -28,7 +28,7 @@ TABLE, ROW, CELL = Markup("<table>{}{}</table>"), Markup("<tr>{}</tr>"), Markup(
 
 
 @dataclass(frozen=True)
-class Part:
+class BlockPart:
     """A part of a block below its cards.
 
     Parameters
@@ -50,7 +50,7 @@ def block(
     title: str,
     subtitle: str = "",
     cards: Sequence[Card] = (),
-    parts: Iterable[Part | None] = (),
+    parts: Iterable[BlockPart | None] = (),
 ) -> str:
     """Return a block of HTML for a notebook.
 

@@ -16,7 +16,7 @@ from daesolve.reporting.document import comparison_document
 from daesolve.reporting.facts import NOTHING, OUTCOMES, Card, bounded, power, short
 from daesolve.reporting.figures.accuracy import work_precision
 from daesolve.reporting.figures.style import style
-from daesolve.reporting.notebook.blocks import Part, block, drawn, paragraph, table
+from daesolve.reporting.notebook.blocks import BlockPart, block, drawn, paragraph, table
 from daesolve.verification.comparison import Comparison
 
 MEMBERS_SHOWN, COLUMNS_SHOWN = 10, 8
@@ -54,10 +54,10 @@ def comparison_block(found: Comparison) -> str:
         "Comparison",
         f"{len(rows)} runs of {pairs} pairs",
         parts=[
-            Part("", table(head, rows, (0, 7), len(rows))),
-            Part("", paragraph(found.standard.note)),
-            Part("", drawn([work_precision(document)])),
-            Part("Refused", table(("",), [(line,) for line in refused]), folded=True)
+            BlockPart("", table(head, rows, (0, 7), len(rows))),
+            BlockPart("", paragraph(found.standard.note)),
+            BlockPart("", drawn([work_precision(document)])),
+            BlockPart("Refused", table(("",), [(line,) for line in refused]), folded=True)
             if refused
             else None,
         ],
@@ -89,8 +89,8 @@ def sweep_block(found: Sweep) -> str:
         "interrupted" if found.interrupted else "",
         cards,
         [
-            Part("", table(names, rows, ())) if rows else None,
-            Part("", paragraph(f"and {', '.join(hidden)}: sweep.to_pandas() returns all"))
+            BlockPart("", table(names, rows, ())) if rows else None,
+            BlockPart("", paragraph(f"and {', '.join(hidden)}: sweep.to_pandas() returns all"))
             if hidden
             else None,
         ],
@@ -104,12 +104,12 @@ def _cell(value: Any) -> str:
 def section_block(found: Section) -> str:
     """Return the notebook block of a section: its points, in the plane of two states."""
     names = _varying(found)[:2]
-    parts: list[Part | None] = []
+    parts: list[BlockPart | None] = []
     if len(found) and len(names) == 2:
         labels = [f"{n} ({u})" if (u := found.units.get(n)) else n for n in names]
         with style():
             figure = portrait(found[names[0]], found[names[1]], *labels)
-        parts.append(Part("", drawn([figure])))
+        parts.append(BlockPart("", drawn([figure])))
     count = len(found)
     span = f", t = {short(found.times[0].item(), 6)} s to {short(found.times[-1].item(), 6)} s"
     words = f"{count:,} {'passage' if count == 1 else 'passages'}{span if count else ''}"
@@ -149,12 +149,12 @@ def orbit_block(orbit: PeriodicOrbit) -> str:
         "; ".join(shifts),
         cards,
         [
-            Part("Multipliers", table(("multiplier", "size"), rows)) if rows else None,
-            Part("Start", table(("", "value", "unit"), start, (0, 2)), folded=True),
-            Part("Trivial multipliers", table(("", "error"), trivial), folded=True)
+            BlockPart("Multipliers", table(("multiplier", "size"), rows)) if rows else None,
+            BlockPart("Start", table(("", "value", "unit"), start, (0, 2)), folded=True),
+            BlockPart("Trivial multipliers", table(("", "error"), trivial), folded=True)
             if trivial
             else None,
-            Part("Notes", table(("",), [(note,) for note in orbit.notes]), folded=True)
+            BlockPart("Notes", table(("",), [(note,) for note in orbit.notes]), folded=True)
             if orbit.notes
             else None,
         ],
@@ -185,8 +185,8 @@ def branch_block(branch: Branch) -> str:
         "Branch",
         f"{len(branch)} orbits, {span}: {listed}",
         parts=[
-            Part("", drawn([figure])),
-            Part("Special points", table(head, special, (0, 3))) if special else None,
-            *(Part("", paragraph(end)) for end in branch.ends),
+            BlockPart("", drawn([figure])),
+            BlockPart("Special points", table(head, special, (0, 3))) if special else None,
+            *(BlockPart("", paragraph(end)) for end in branch.ends),
         ],
     )

@@ -20,7 +20,7 @@ from daesolve.reporting.figures import drift, position_names, velocity_names
 from daesolve.reporting.figures.panels import arrange, draw
 from daesolve.reporting.filming import filmed
 from daesolve.reporting.html import sparklines
-from daesolve.reporting.notebook.blocks import Part, block, paragraph, table
+from daesolve.reporting.notebook.blocks import BlockPart, block, paragraph, table
 from daesolve.reporting.notebook.pictures import Animation, Plot
 from daesolve.reporting.opening import with_kept_opening, with_opening
 
@@ -38,11 +38,11 @@ def run_block(run: Trajectory) -> str:
     span = f"{facts.short(start, 6)} s to {facts.short(until, 6)} s"
     named = facts.title(record) if record["problem"] else "Trajectory"
     ended = facts.banner(record)
-    why = None if ended is None else Part("", paragraph(ended.detail))
+    why = None if ended is None else BlockPart("", paragraph(ended.detail))
     return block(named, f"{pair}, {span}", cards, [why, _drift(record), _notes(record)])
 
 
-def _drift(record: Mapping[str, Any]) -> Part | None:
+def _drift(record: Mapping[str, Any]) -> BlockPart | None:
     sparks = sparklines([record])[0]
     rows = [
         (
@@ -56,16 +56,16 @@ def _drift(record: Mapping[str, Any]) -> Part | None:
         for name, entry in record["drift"].items()
     ]
     head = ("goal", "over time", "fed back", "largest", "final", "correction")
-    return Part("Drift", table(head, rows, (0, 1, 2))) if rows else None
+    return BlockPart("Drift", table(head, rows, (0, 1, 2))) if rows else None
 
 
-def _notes(record: Mapping[str, Any]) -> Part | None:
+def _notes(record: Mapping[str, Any]) -> BlockPart | None:
     count = record["event_count"]
     lines = [f"The start was made consistent: {change}" for change in facts.changes(record)]
     lines += [f"{count:,} events"] if count else []
     lines += facts.notes(record)
     body = Markup("").join(map(paragraph, lines))
-    return Part("Start, events, notes", body, folded=True) if lines else None
+    return BlockPart("Start, events, notes", body, folded=True) if lines else None
 
 
 def plot(run: Trajectory, *names: str) -> Plot:

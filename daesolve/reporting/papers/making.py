@@ -8,14 +8,14 @@ from pathlib import Path
 
 from daesolve.errors import DaesolveError, PluginError, in_words
 from daesolve.reporting.papers.page import fragment, write
-from daesolve.reporting.papers.paper import Item, Made, MadeItem, Paper, Shown
+from daesolve.reporting.papers.paper import Item, MadeItem, Paper, PaperResults, Shown
 
 Tell = Callable[[Item], object]
 LEFT_OUT = "skipped: it takes long, and --quick was given"
 
 
 @dataclass(frozen=True, eq=False)
-class MadePaper(Made):
+class MadePaper(PaperResults):
     """A reproduced paper; a notebook shows its tables and figures."""
 
     def _repr_html_(self) -> str:

@@ -18,14 +18,14 @@ from daesolve.reporting.document import dump, plain, replace_file
 from daesolve.reporting.facts import heading, short, template
 from daesolve.reporting.figures.style import alone, style, svg
 from daesolve.reporting.layout import Indented, Rows
-from daesolve.reporting.papers.paper import Compared, Made, MadeItem
+from daesolve.reporting.papers.paper import Compared, MadeItem, PaperResults
 
 DIGITS = 10
 """Digits of an exact value."""
 
 
 @dataclass(frozen=True)
-class Picture:
+class PaperFigure:
     """A figure of the page.
 
     Parameters
@@ -42,12 +42,12 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Part:
+class PageItem:
     """An item of the page."""
 
     made: MadeItem
     rows: tuple[tuple[str, ...], ...]
-    pictures: tuple[Picture, ...]
+    pictures: tuple[PaperFigure, ...]
     reasons: bool
 
     @property
@@ -56,7 +56,7 @@ class Part:
         return f"{heading(self.made.item.name)}: {self.made.item.title}"
 
 
-def write(made: Made, directory: Path) -> list[Path]:
+def write(made: PaperResults, directory: Path) -> list[Path]:
     """Write the page, its numbers and its figures; see `MadePaper.write`."""
     make_empty(directory)
     parts = _parts(made)
@@ -73,7 +73,7 @@ def write(made: Made, directory: Path) -> list[Path]:
     ]
 
 
-def fragment(made: Made) -> str:
+def fragment(made: PaperResults) -> str:
     """Return tables and figures for an existing page."""
     found = template("daesolve.reporting.papers", "paper.html.jinja").render(
         made=made, parts=_parts(made), whole=False, versions=""
@@ -81,7 +81,7 @@ def fragment(made: Made) -> str:
     return re.sub(r"<svg .*?</svg>", lambda drawn: alone(drawn[0]), found, flags=re.DOTALL)
 
 
-def document(made: Made) -> dict[str, Any]:
+def document(made: PaperResults) -> dict[str, Any]:
     """Return the results as an object for JSON, without the drawings."""
     return plain(
         {
@@ -110,7 +110,7 @@ def _item(made: MadeItem) -> Mapping[str, Any]:
     }
 
 
-def text(made: Made) -> RenderableType:
+def text(made: PaperResults) -> RenderableType:
     """Return the tables for Rich's console."""
     lines: list[RenderableType] = [Text(made.paper.title, style="bold"), Text(made.paper.source)]
     for entry in made.items:
@@ -144,22 +144,22 @@ def _cells(row: Compared) -> tuple[str, str, str, str]:
     return row.quantity, row.published, f"{exact} {row.unit}".rstrip(), row.why
 
 
-def _parts(made: Made) -> list[Part]:
+def _parts(made: PaperResults) -> list[PageItem]:
     with style():
         return [_part(made, number, entry) for number, entry in enumerate(made.items, start=1)]
 
 
-def _part(made: Made, number: int, entry: MadeItem) -> Part:
+def _part(made: PaperResults, number: int, entry: MadeItem) -> PageItem:
     if entry.shown is None:
-        return Part(entry, (), (), reasons=False)
-    pictures: list[Picture] = []
+        return PageItem(entry, (), (), reasons=False)
+    pictures: list[PaperFigure] = []
     for title, figure in entry.shown.figures.items():
         words = re.sub(r"[^a-z0-9]+", "-", f"{entry.item.name} {title}".lower()).strip("-")
         stem = f"{number:02}-{words}"
         drawn = Markup(svg(figure, f"{made.paper.name}-{stem}"))
-        pictures.append(Picture(title, stem, drawn))
+        pictures.append(PaperFigure(title, stem, drawn))
     rows = tuple(_cells(row) for row in entry.shown.rows)
-    return Part(entry, rows, tuple(pictures), reasons=any(row[-1] for row in rows))
+    return PageItem(entry, rows, tuple(pictures), reasons=any(row[-1] for row in rows))
 
 
 def _versions() -> str:

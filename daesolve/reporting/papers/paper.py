@@ -143,7 +143,7 @@ class MadeItem:
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class PaperResults:
     """A paper, and the results of its items.
 
     Parameters
