@@ -171,7 +171,7 @@ class Attractor:
     settled: bool
 
 
-class Branch:
+class BranchFollower:
     """Chooses the loaded supports, following a branch if there is one."""
 
     def __init__(self) -> None:
@@ -215,7 +215,7 @@ class _Field:
     """The acceleration as a function of the direction."""
 
     def __init__(self, body: RestingBody) -> None:
-        self.body, self.branch = body, Branch()
+        self.body, self.branch = body, BranchFollower()
         self.count = 0
 
     def __call__(self, reduced: np.ndarray) -> np.ndarray:

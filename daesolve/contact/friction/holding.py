@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from daesolve.contact.friction.direction_flow import Branch, attraction, attractor_from
+from daesolve.contact.friction.direction_flow import BranchFollower, attraction, attractor_from
 from daesolve.contact.friction.short_loads import ShortLoads
 from daesolve.contact.friction.sliding import Sliding
 from daesolve.contact.friction.stiction import YieldingBody, resting_body
@@ -49,7 +49,7 @@ Guards = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
+class OtherGuards:
     """The guards of others, which may pass while a body is held.
 
     Parameters
@@ -132,7 +132,7 @@ class Holding:
         (t, x, p) -> x' of the motion, and the guards that may pass while the body is held.
     """
 
-    def __init__(self, sliding: Sliding, rate: Guards, watched: Watched) -> None:
+    def __init__(self, sliding: Sliding, rate: Guards, watched: OtherGuards) -> None:
         self.sliding, self.rate, self.watched = sliding, rate, watched
         self.dynamics = sliding.dynamics
         self.split = self.dynamics.position_count
@@ -140,7 +140,7 @@ class Holding:
         self.own = len(self.dynamics.values)
         self.evaluations, self.freedom = 0, 1
         self._loads = ShortLoads(sliding.sticking)
-        self._branches = {1.0: Branch(), -1.0: Branch()}
+        self._branches = {1.0: BranchFollower(), -1.0: BranchFollower()}
 
     def follow(
         self, time: float, x: np.ndarray, p: np.ndarray, until: float, times: np.ndarray
@@ -163,7 +163,7 @@ class Holding:
             the motion.
         """
         self.evaluations = 0
-        self._branches = {1.0: Branch(), -1.0: Branch()}
+        self._branches = {1.0: BranchFollower(), -1.0: BranchFollower()}
         here = self._placed(time, x, p)
         rows = self.dynamics.matrices(time, here[: self.count], p[: self.own])["jacobian"]
         self.freedom = rows.shape[1] - rank(rows)

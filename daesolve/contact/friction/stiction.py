@@ -24,7 +24,7 @@ from daesolve.contact.complementarity.horizontal import Variant
 from daesolve.contact.friction.coming_to_rest import root
 from daesolve.contact.friction.direction_flow import (
     Attractor,
-    Branch,
+    BranchFollower,
     RestingBody,
     Supported,
     attraction,
@@ -346,7 +346,7 @@ class YieldingBody(RestingBody):
     def __init__(self, body: RestingBody) -> None:
         self.at, self.mass = self._yielding, body.mass
         self.basis, self.lifting = body.basis, body.lifting
-        self._body, self._branch = body, Branch()
+        self._body, self._branch = body, BranchFollower()
         self._lift = np.zeros(self.lifting.shape[1])
 
     def _yielding(self, velocities: np.ndarray) -> Supported:

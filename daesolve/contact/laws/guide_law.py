@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact.friction.coming_to_rest import Rest, RestStatus, come_to_rest
-from daesolve.contact.friction.holding import Holding, Watched
+from daesolve.contact.friction.holding import Holding, OtherGuards
 from daesolve.contact.friction.initial_contact import first_speed, initial_contact
 from daesolve.contact.friction.scaled_time import Rate, SlidingMotion
 from daesolve.contact.friction.sliding import Sliding, refuse_open
@@ -190,7 +190,7 @@ class GuideLaw(ResetLaw):
             Evaluator(f) for f in (self.setting.problem.rhs, self.setting.problem.guards)
         )
         rates = np.abs(book.at(time, x, p)[1])
-        watched = Watched(
+        watched = OtherGuards(
             lambda moment, state, values: guards(moment, state, values)[0][guarded],
             book.traits.directions[guarded],
             (book.tolerances + 4.0 * np.spacing(abs(time)) * rates)[guarded],
