@@ -22,7 +22,7 @@ from daesolve.core.posing.goals import as_scalar
 from daesolve.core.preparation.beside import in_lane
 from daesolve.core.preparation.preparing import Prepared, prepare
 from daesolve.core.preparation.request import Request
-from daesolve.core.results.showing import Shown
+from daesolve.core.results.showing import Displayable
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.record import Happening, RunRecord
 from daesolve.core.run.integration.run_options import (
@@ -55,7 +55,7 @@ FEW = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Section(Shown):
+class Section(Displayable):
     """The passages of a motion through a section.
 
     Parameters

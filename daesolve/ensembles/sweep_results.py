@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daesolve.core.results.showing import Shown
+from daesolve.core.results.showing import Displayable
 from daesolve.core.results.storage import located
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.ensembles.audits import SweepAudit
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Sweep(Shown):
+class Sweep(Displayable):
     """The results of a sweep on disk.
 
     Parameters

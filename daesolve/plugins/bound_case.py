@@ -20,7 +20,7 @@ from daesolve.core.equations.starting import started
 from daesolve.core.formulations import Formulation
 from daesolve.core.preparation.naming import made_by_name
 from daesolve.core.preparation.request import Request
-from daesolve.core.results.showing import Shown
+from daesolve.core.results.showing import Displayable
 from daesolve.core.results.storage import located
 from daesolve.core.results.trajectory.results import Continuable
 from daesolve.core.results.trajectory.trajectory import Trajectory, remembered
@@ -64,7 +64,7 @@ USUAL = {"impact": "newton", "impact_order": None, "on_gain": "refuse"}
 
 
 @dataclass(frozen=True, eq=False)
-class BoundCase(ExportableCase, OrbitingCase, Shown):
+class BoundCase(ExportableCase, OrbitingCase, Displayable):
     """A case of a problem with every value chosen: `.solve(...)` runs it.
 
     Parameters

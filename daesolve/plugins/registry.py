@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from daesolve.core.preparation.extensions import BrokenPlugin, load, offered
-from daesolve.core.results.showing import Shown
+from daesolve.core.results.showing import Displayable
 from daesolve.core.system.system import ControlSystem, MechanicalSystem
 from daesolve.errors import (
     ModelFileError,
@@ -32,7 +32,7 @@ GROUP = "daesolve.problems"
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(Family, Shown):
+class Problem(Family, Displayable):
     """A family of systems with its cases.
 
     Parameters

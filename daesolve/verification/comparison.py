@@ -12,7 +12,7 @@ import numpy as np
 
 from daesolve.core.formulations import Formulation
 from daesolve.core.interruptions import interruption_left
-from daesolve.core.results.showing import Shown
+from daesolve.core.results.showing import Displayable
 from daesolve.core.results.trajectory.results import Continuable, Drift, Outcome
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.run_options import Initial, RunOptions, check_options
@@ -151,7 +151,7 @@ class Standard:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Shown):
+class Comparison(Displayable):
     """Runs of pairs of formulations and solvers.
 
     Parameters

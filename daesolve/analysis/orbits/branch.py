@@ -21,7 +21,7 @@ from daesolve.analysis.orbits.shooting import shoot, slopes_of
 from daesolve.analysis.orbits.special import Kind, resonance
 from daesolve.analysis.orbits.special_digits import confirmed_value
 from daesolve.analysis.orbits.switching import UNSWITCHED, switched
-from daesolve.core.results.showing import Shown
+from daesolve.core.results.showing import Displayable
 from daesolve.errors import (
     NotPeriodicError,
     OutOfRangeError,
@@ -145,7 +145,7 @@ class SpecialPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class Branch(Shown):
+class Branch(Displayable):
     """Orbits along a parameter or a first integral.
 
     Parameters

@@ -14,7 +14,7 @@ from daesolve.analysis.orbits.newton import NewtonSolution
 from daesolve.analysis.orbits.orders import DirectionalRates, directional_rates, most_growth
 from daesolve.analysis.orbits.pieces import flown
 from daesolve.analysis.orbits.shooting import Task
-from daesolve.core.results.showing import Shown
+from daesolve.core.results.showing import Displayable
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.results import EventRecord
 from daesolve.core.results.trajectory.trajectory import Trajectory
@@ -22,7 +22,7 @@ from daesolve.errors import OutOfRangeError, suggest_names
 
 
 @dataclass(frozen=True, eq=False)
-class PeriodicOrbit(Shown):
+class PeriodicOrbit(Displayable):
     """A motion that repeats, and its stability.
 
     Parameters

@@ -8,7 +8,7 @@ NOTEBOOKS = "HTML for notebooks"
 """The point at which features add functions from things to HTML, or to None for a kind unknown."""
 
 
-class Shown:
+class Displayable:
     """Something that a notebook shows as HTML when it is the last line of a cell."""
 
     def _repr_html_(self) -> str | None:

@@ -25,7 +25,7 @@ from daesolve.core.posing.goals import (
 from daesolve.core.posing.guides import FRICTION_WORK, Guides, guide_events, guides
 from daesolve.core.posing.supports import check_pairs, check_supports
 from daesolve.core.posing.symbols import DifferentiableVector, time
-from daesolve.core.results.showing import Shown
+from daesolve.core.results.showing import Displayable
 from daesolve.core.system.checking import (
     check_degrees,
     check_entries,
@@ -67,7 +67,7 @@ METHODS = "methods of systems"
 
 
 @dataclass(frozen=True, eq=False)
-class MechanicalSystem(PosedMechanics, Extended, Shown, point=METHODS):
+class MechanicalSystem(PosedMechanics, Extended, Displayable, point=METHODS):
     """A constrained mechanical system.
 
     If the mass matrix is given, the equations are `mass_matrix @ v' = force` (Newton-Euler).
@@ -337,7 +337,7 @@ class MechanicalSystem(PosedMechanics, Extended, Shown, point=METHODS):
 
 
 @dataclass(frozen=True, eq=False)
-class ControlSystem(PosedControl, Extended, Shown, point=METHODS):
+class ControlSystem(PosedControl, Extended, Displayable, point=METHODS):
     """x' = f(t, x) + G(t, x) u with goals that the controls u fulfil.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daesolve.core.features import Extended, added
-from daesolve.core.results.showing import Shown
+from daesolve.core.results.showing import Displayable
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.in_words import (
     audit_line,
@@ -69,7 +69,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory(Extended, Shown, point="methods of runs"):
+class Trajectory(Extended, Displayable, point="methods of runs"):
     """A run's result.
 
     Parameters
