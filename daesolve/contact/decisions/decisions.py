@@ -64,7 +64,7 @@ def decide(
         of equal springs under all contacts. None: the motion is not determined.
     tolerance
         The accepted violation of a condition, relative to its terms. An instant this close to a
-        border between modes lies on it: `Answer.also`.
+        border between modes lies on it: `ContactSolution.also`.
 
     Raises
     ------
