@@ -87,6 +87,15 @@ def library_without(rooms: set[str], folder: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(folder)}
 
 
+def test_no_two_public_classes_have_one_name():
+    bearers: dict[str, list[str]] = {}
+    for file in LIBRARY.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                bearers.setdefault(node.name, []).append(str(file.relative_to(ROOT)))
+    assert {name: files for name, files in bearers.items() if len(files) > 1} == {}
+
+
 def run(environment: dict[str, str], solver: str) -> None:
     command = [sys.executable, "-c", SMOKE, solver]
     subprocess.run(command, check=True, env=environment, cwd=environment["PYTHONPATH"])

@@ -1,5 +1,5 @@
 """Equations to use elsewhere: named functions, Python modules, C, and formulas in LaTeX."""
 
-from daesolve.export.named import Entry, NamedFunction, Shape
+from daesolve.export.named import Entry, LabelledShape, NamedFunction
 
-__all__ = ["Entry", "NamedFunction", "Shape"]
+__all__ = ["Entry", "LabelledShape", "NamedFunction"]

@@ -8,7 +8,7 @@ from textwrap import indent
 
 from daesolve.export.c_language import RESERVED, C
 from daesolve.export.code import body_of
-from daesolve.export.named import NamedFunction, Shape
+from daesolve.export.named import LabelledShape, NamedFunction
 from daesolve.export.words import distinct, plain
 
 STEP = "    "
@@ -89,11 +89,11 @@ def c_function(
     return CFunction(declaration, f"{declaration}\n{{\n{indent(chr(10).join(lines), STEP)}\n}}\n")
 
 
-def row_by_row(shape: Shape) -> list[int]:
+def row_by_row(shape: LabelledShape) -> list[int]:
     """Return the places of a matrix's elements, which lie column by column, row by row."""
     rows, columns = shape.size
     return [column * rows + row for row in range(rows) for column in range(columns)]
 
 
-def _entries(shapes: Iterable[Shape]) -> list[str]:
+def _entries(shapes: Iterable[LabelledShape]) -> list[str]:
     return [entry.name for shape in shapes for entry in shape.rows]

@@ -37,7 +37,7 @@ Entries = tuple[Entry, ...]
 
 
 @dataclass(frozen=True)
-class Shape:
+class LabelledShape:
     """The entries of an input or an output.
 
     Parameters
@@ -94,8 +94,8 @@ class NamedFunction(ca.Function):
     def __init__(
         self,
         function: ca.Function,
-        inputs: Mapping[str, Shape],
-        outputs: Mapping[str, Shape],
+        inputs: Mapping[str, LabelledShape],
+        outputs: Mapping[str, LabelledShape],
     ) -> None:
         super().__init__(function)
         self.inputs, self.outputs = dict(inputs), dict(outputs)
@@ -148,7 +148,7 @@ class NamedFunction(ca.Function):
 
 
 def _restored(
-    text: str, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]
+    text: str, inputs: Mapping[str, LabelledShape], outputs: Mapping[str, LabelledShape]
 ) -> NamedFunction:
     return NamedFunction(ca.Function.deserialize(text), inputs, outputs)
 

@@ -16,7 +16,7 @@ from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.events import Direction, Event, Record
 from daesolve.core.posing.inputs import Lookup
 from daesolve.errors import InconsistentStateError, OutOfRangeError
-from daesolve.export.named import Entries, Entry, NamedFunction, Shape
+from daesolve.export.named import Entries, Entry, LabelledShape, NamedFunction
 from daesolve.export.quantities import QUANTITIES, Equations
 from daesolve.export.words import distinct
 
@@ -159,21 +159,26 @@ class Plant:
         return found | ({"tables": ca.vertcat(empty, *tables)} if tables else {})
 
     @property
-    def _inputs(self) -> dict[str, Shape]:
+    def _inputs(self) -> dict[str, LabelledShape]:
         shapes = {
-            "t": Shape((Entry("time", "s", "time"),)),
-            "x": Shape(self.states),
-            "p": Shape(self.values),
+            "t": LabelledShape((Entry("time", "s", "time"),)),
+            "x": LabelledShape(self.states),
+            "p": LabelledShape(self.values),
         }
-        return shapes | ({"tables": Shape(self.table_entries)} if self.table_entries else {})
+        return shapes | (
+            {"tables": LabelledShape(self.table_entries)} if self.table_entries else {}
+        )
 
     def _function(
-        self, name: str, outputs: Mapping[str, tuple[ca.SX, Shape]], passed: ca.SX | None = None
+        self,
+        name: str,
+        outputs: Mapping[str, tuple[ca.SX, LabelledShape]],
+        passed: ca.SX | None = None,
     ) -> NamedFunction:
         symbols, inputs = dict(self._symbols), self._inputs
         if passed is not None:
             symbols["passed"] = passed
-            inputs["passed"] = Shape(
+            inputs["passed"] = LabelledShape(
                 tuple(Entry(f"passed_{k + 1}", "", "passed") for k in range(passed.numel()))
             )
         made = function_of(
@@ -195,7 +200,7 @@ class Plant:
             if name == "guards":
                 places = [place for event in self._own_events for place in event[1]]
                 expression = expression[places]
-                shape = Shape(tuple(shape.rows[place] for place in places))
+                shape = LabelledShape(tuple(shape.rows[place] for place in places))
             if shape.size[0] and shape.size[1]:
                 found[name] = self._function(name, {name: (expression, shape)})
         return found
@@ -211,7 +216,7 @@ class Plant:
             for name, lookup in self.lookups.items()
             for k in range(len(lookup.arguments))
         )
-        return self._function("arguments", {"arguments": (ca.vertcat(*found), Shape(rows))})
+        return self._function("arguments", {"arguments": (ca.vertcat(*found), LabelledShape(rows))})
 
     def begun(self, time: float, state: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the tables at their arguments at the start of a run."""
@@ -306,8 +311,8 @@ class Plant:
         names = list(dynamics.values)
         kept = values[[names.index(entry.name) for entry in self.values]]
         outputs = {
-            "state_after": (after, Shape(self.states)),
-            "values_after": (ca.vertcat(ca.SX(0, 1), kept), Shape(self.values)),
+            "state_after": (after, LabelledShape(self.states)),
+            "values_after": (ca.vertcat(ca.SX(0, 1), kept), LabelledShape(self.values)),
         }
         return self._function(name, outputs, row.fired)
 

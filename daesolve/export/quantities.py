@@ -27,7 +27,7 @@ from daesolve.errors import (
     is_number,
     unknown_name,
 )
-from daesolve.export.named import Entries, Entry, NamedFunction, Shape
+from daesolve.export.named import Entries, Entry, LabelledShape, NamedFunction
 
 Quantity = Literal[
     "accelerations",
@@ -47,7 +47,7 @@ QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
 FORCE_UNITS = {"m/s": "N", "rad/s": "N m"}
 """The unit of a generalised force, by the unit of its velocity."""
 
-Written = tuple[ca.SX, Shape]
+Written = tuple[ca.SX, LabelledShape]
 """An expression and what its entries are."""
 
 
@@ -163,12 +163,12 @@ class Equations:
         return frozenset() if settled else frozenset(found)
 
     @property
-    def inputs(self) -> dict[str, Shape]:
+    def inputs(self) -> dict[str, LabelledShape]:
         """The inputs of every function."""
         return {
-            "t": Shape((Entry("time", "s", "time"),)),
-            "x": Shape(self.states),
-            "p": Shape(self.values),
+            "t": LabelledShape((Entry("time", "s", "time"),)),
+            "x": LabelledShape(self.states),
+            "p": LabelledShape(self.values),
         }
 
     # -- the elimination ---------------------------------------------------------------------------
@@ -288,7 +288,7 @@ class Equations:
             [self._looked_up(expression)],
             (["t", "x", "p"], [quantity]),
         )
-        values = Shape(tuple(entry for entry in self.values if entry.name not in tables))
+        values = LabelledShape(tuple(entry for entry in self.values if entry.name not in tables))
         return NamedFunction(made, {**self.inputs, "p": values}, {quantity: shape})
 
     @cached_property
@@ -331,7 +331,7 @@ class Equations:
     def _accelerations(self) -> Written:
         names, units = self.dynamics.labels.accelerations, [e.unit for e in self.velocities]
         rows = [Entry(n, per_second(u), "acceleration") for n, u in zip(names, units, strict=True)]
-        return self._solved[0], Shape(tuple(rows))
+        return self._solved[0], LabelledShape(tuple(rows))
 
     @property
     def unknowns(self) -> Entries:
@@ -349,11 +349,11 @@ class Equations:
             Entry(n, u, "reaction")
             for n, u in zip(labels.recovered, labels.recovered_units, strict=True)
         ]
-        return ca.vertcat(self._solved[1], *others), Shape((*self.unknowns, *rows))
+        return ca.vertcat(self._solved[1], *others), LabelledShape((*self.unknowns, *rows))
 
     def _rhs(self) -> Written:
         rows = [Entry(f"{e.name}'", per_second(e.unit), "rate") for e in self.states]
-        return ca.vertcat(self.dynamics.position_rates, self._solved[0]), Shape(tuple(rows))
+        return ca.vertcat(self.dynamics.position_rates, self._solved[0]), LabelledShape(tuple(rows))
 
     def _residuals(self) -> Written:
         found: list[ca.SX] = []
@@ -364,22 +364,22 @@ class Equations:
         for row in self.dynamics.implicit_rows:
             found.append(row.residual)
             rows.append(Entry(row.name, "", "residual"))
-        return ca.vertcat(ca.SX(0, 1), *found), Shape(tuple(rows))
+        return ca.vertcat(ca.SX(0, 1), *found), LabelledShape(tuple(rows))
 
     def _mass_matrix(self) -> Written:
         self._of_mechanics("mass matrix")
-        return self.dynamics.mass, Shape(self.velocities, self.velocities)
+        return self.dynamics.mass, LabelledShape(self.velocities, self.velocities)
 
     def _forced(self) -> Entries:
         return tuple(Entry(e.name, FORCE_UNITS.get(e.unit, ""), "force") for e in self.velocities)
 
     def _forces(self) -> Written:
         self._of_mechanics("generalised forces")
-        return self.dynamics.force, Shape(self._forced())
+        return self.dynamics.force, LabelledShape(self._forced())
 
     def _influence(self) -> Written:
         self._of_mechanics("influence of reactions on generalised forces")
-        return self.dynamics.influence, Shape(self._forced(), self.unknowns)
+        return self.dynamics.influence, LabelledShape(self._forced(), self.unknowns)
 
     def _constraints(self) -> Entries:
         return tuple(Entry(row.name, "", "constraint") for row in self.dynamics.rows)
@@ -388,12 +388,12 @@ class Equations:
         self._of_mechanics("Jacobian of constraints")
         empty = ca.SX(0, self.dynamics.velocity_count)
         rows = ca.vertcat(empty, *[row.jacobian for row in self.dynamics.rows])
-        return rows, Shape(self._constraints(), self.velocities)
+        return rows, LabelledShape(self._constraints(), self.velocities)
 
     def _bias(self) -> Written:
         self._of_mechanics("bias of constraints")
         biases = ca.vertcat(ca.SX(0, 1), *[row.bias for row in self.dynamics.rows])
-        return biases, Shape(self._constraints())
+        return biases, LabelledShape(self._constraints())
 
     def _energy(self) -> Written:
         self._of_mechanics("energy")
@@ -403,14 +403,16 @@ class Equations:
         if potential is not None:
             names += ["potential", "total"]
             parts += [potential, kinetic + potential]
-        return ca.vertcat(*parts), Shape(tuple(Entry(name, "J", "energy") for name in names))
+        return ca.vertcat(*parts), LabelledShape(
+            tuple(Entry(name, "J", "energy") for name in names)
+        )
 
     def _outputs(self) -> Written:
         labels, outputs = self.dynamics.labels, self.dynamics.outputs
         units = dict(zip(labels.outputs, labels.output_units, strict=True))
         found = [self._eliminated(ca.SX(value)) for value in outputs.values()]
         rows = [Entry(name, units[name], "output") for name in outputs]
-        return ca.vertcat(ca.SX(0, 1), *found), Shape(tuple(rows))
+        return ca.vertcat(ca.SX(0, 1), *found), LabelledShape(tuple(rows))
 
     def _guards(self) -> Written:
         found: list[ca.SX] = []
@@ -420,4 +422,4 @@ class Equations:
             names = [f"{event.name}_{k + 1}" for k in range(event.count)]
             names = [event.name] if event.count == 1 else names
             rows += [Entry(name, "", "guard") for name in names]
-        return ca.vertcat(ca.SX(0, 1), *found), Shape(tuple(rows))
+        return ca.vertcat(ca.SX(0, 1), *found), LabelledShape(tuple(rows))

@@ -8,7 +8,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, OutputExistsError
-from daesolve.export.named import NamedFunction, Shape
+from daesolve.export.named import LabelledShape, NamedFunction
 from tests.export.compiled import COMPILER, built, called, needs_compiler
 from tests.export.plants import controlled, driven, quaternion, switched
 from tests.export.test_quantities import hanging, pendulum
@@ -133,7 +133,7 @@ def test_what_is_no_export_is_not_written_over(tmp_path):
 def test_names_and_sizes_must_go_together():
     function = pendulum().function("rhs")
     with pytest.raises(ds.errors.PosingError, match="other sizes"):
-        NamedFunction(function, function.inputs, {"rhs": Shape(())})
+        NamedFunction(function, function.inputs, {"rhs": LabelledShape(())})
 
 
 @pytest.mark.parametrize("name", ["plant.c", "plant.h"])
