@@ -184,3 +184,8 @@ def test_changes_are_those_since_the_branch_began_with_uncommitted_and_deleted_f
     assert changed_files(tmp_path, "HEAD") == ["fresh", "old"]
     with pytest.raises(UnknownBaseError, match="no commit 'nowhere'"):
         changed_files(tmp_path, "nowhere")
+    commit("fresh")
+    git("mv", "fresh", "moved")
+    git("commit", "-m", "moved")
+    assert changed_files(tmp_path, "HEAD~1") == ["fresh", "moved"]
+    assert changed_files(tmp_path, "HEAD~1", moved=False) == []

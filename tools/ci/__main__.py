@@ -44,7 +44,7 @@ def selected_tests(*, everything: bool, since: str | None) -> Selection:
         return Selection(None, None)
     try:
         reached, text = find(ROOT, since)
-        changed = changed_files(ROOT, since)
+        changed = changed_files(ROOT, since, moved=False)
     except UnknownBaseError as error:
         if since is not None:
             raise

@@ -18,7 +18,7 @@ def tracked_files(root: Path) -> list[str]:
     return sorted(path for path in set(listed.split("\0")) if path and (root / path).is_file())
 
 
-def changed_files(root: Path, base: str | None = None) -> list[str]:
+def changed_files(root: Path, base: str | None = None, *, moved: bool = True) -> list[str]:
     """Return what changed since the branch left a commit, uncommitted and deleted files included.
 
     Parameters
@@ -27,6 +27,8 @@ def changed_files(root: Path, base: str | None = None) -> list[str]:
         The checkout.
     base
         A commit or branch; by default `origin/main`.
+    moved
+        Whether files that moved, and changed in less than a tenth, are among them.
 
     Raises
     ------
@@ -45,7 +47,8 @@ def changed_files(root: Path, base: str | None = None) -> list[str]:
         raise UnknownBaseError(
             f"HEAD is a commit of {UPSTREAM}: give --base with the last tested one"
         )
-    changed = _git(root, "diff", "--name-only", "--no-renames", "-z", start)
+    which = ("--no-renames",) if moved else ("-M90%", "--diff-filter=r")
+    changed = _git(root, "diff", "--name-only", *which, "-z", start)
     added = _git(root, "ls-files", "-z", "--others", "--exclude-standard")
     return sorted({path for path in f"{changed}\0{added}".split("\0") if path})
 
