@@ -1,4 +1,4 @@
-"""A solver of a user's own: steps alone, and samples, events and halting follow."""
+"""Solvers of a user's own: steps alone, and samples, events and halting follow."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import daesolve as ds
 from daesolve.core.solvers import State, Status, StepError, Stepper
 from tests.systems import oscillator, pendulum, prepared_run
 
+from .own_heun import Heun
 from .own_solver import RungeKutta4
 
 SINE = {"x": 0.0, "x_dot": 1.0}
@@ -40,6 +41,29 @@ def test_the_order_is_four():
     assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.1)
 
 
+@pytest.mark.parametrize("until", [20.0, -20.0])
+@pytest.mark.parametrize("rtol", [1e-3, 1e-5])
+def test_the_error_of_controlled_steps_follows_their_tolerance(until, rtol):
+    """Euler's step of the sine errs by h^2 / 2 of the state, Heun's by h^3 / 6.
+
+    So h^2 <= 2 rtol, and the error after 20 s is 20 h^2 / 6 <= 20 rtol / 3. Steps of 0.9 of the
+    length that the tolerance allows make it 0.81 of that.
+    """
+    solver = Heun(rtol, rtol / 100)
+    run = ds.solve(oscillator(), until, SINE, solver=solver, at=ds.every(0.377), **FREE)
+    error = np.max(np.abs(run["x"] - np.sin(run.times)))
+    assert run.end_time == until
+    assert 0.75 * 20 * rtol / 3 <= error <= 20 * rtol / 3
+
+
+def test_controlled_steps_shrink_where_a_motion_goes_to_infinity():
+    x = ds.states(x="")
+    run = ds.solve(ds.ControlSystem(x, {"x": x.x**2}), 2.0, {"x": 1.0}, solver=Heun(1e-4))
+    assert run.outcome is ds.Outcome.FAILED
+    assert "steps have" in run.message
+    assert run.end_time == pytest.approx(1.0, rel=1e-3)
+
+
 def test_steps_and_evaluations_are_counted_and_handed_over_once():
     blocks = []
     end = segment(oscillator(), 20.0, observe=blocks.append)
@@ -67,7 +91,8 @@ def test_events_are_recorded_and_interrupt():
     assert run.times[-1] <= run.end_time < run.times[-1] + 0.1
 
 
-def test_a_ball_goes_through_its_impacts():
+@pytest.mark.parametrize("solver", [RungeKutta4(), Heun()])
+def test_a_ball_goes_through_its_impacts(solver):
     """Dropped from 1 m with restitution 0.8: it lands after sqrt(2 / g) (1 + 2 (0.8 + 0.8^2))."""
     q = ds.coordinates(y="m")
     strike = ds.Reset({"y_dot": -0.8 * q.dot.y})
@@ -75,7 +100,7 @@ def test_a_ball_goes_through_its_impacts():
         q, kinetic=q.dot.y**2 / 2, potential=10 * q.y,
         events=[ds.Event("strike", q.y, ds.FALLING, strike)],
     )  # fmt: skip
-    run = ds.solve(ball, 1.5, {"y": 1.0}, solver=RungeKutta4(), **FREE)
+    run = ds.solve(ball, 1.5, {"y": 1.0}, solver=solver, **FREE)
     exact = np.sqrt(0.2) * np.array([1.0, 2.6])
     assert [event.time for event in run.events] == pytest.approx(exact, abs=1e-12)
 
