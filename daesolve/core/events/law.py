@@ -178,9 +178,11 @@ class Stretch:
 class SwitchingLaw(ABC):
     """Decides in which mode a motion begins and continues.
 
-    To add a law, write its class in a new module, and register it at the point `transitions.LAWS`
-    (`daesolve.core.features`). The loop of a run, the preparation and the solvers know laws by this
-    contract only:
+    To add a law, write its class in a new module, and register it at the point "switching laws"
+    (`daesolve.core.features`). Pose its events with `Reset()`, which interrupts the motion and
+    changes nothing: audits then leave to the law what it changes. Where a reset is posed with
+    changes, they hold the law to these. The loop of a run, the preparation and the solvers know
+    laws by this contract only:
 
     * `begin` chooses the first mode, from the equations alone, before anything is built. It
       returns the beginning with other values (and notes), or refuses with an error that says what
@@ -265,7 +267,9 @@ class SwitchingLaw(ABC):
         Parameters
         ----------
         time, x, p
-            When (s), the problem's state and values.
+            When (s), the problem's state and values, in the order of `problem.labels.states` and
+            `problem.values`; in charts the former is that of `chart_law.visible_state`. They are
+            not the law's, which changes copies.
         fired
             The guards of its events that fire.
         book

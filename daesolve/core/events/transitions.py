@@ -33,6 +33,7 @@ from daesolve.core.features import added
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.solvers.grazing import guard_evaluator
 from daesolve.core.solvers.resting import sizes_of_terms
+from daesolve.errors import PosingError
 
 LAWS = "switching laws"
 """The point at which features add laws."""
@@ -92,6 +93,7 @@ class Ownership:
         for kind in all_laws() if kinds is None else kinds:
             law = kind.of(setting, free)
             if law is not None:
+                _refuse_recorded(law, setting.table)
                 laws.append(law)
                 free = [event for event in free if event not in law.events]
         return Ownership(setting.table, tuple(laws))
@@ -125,6 +127,22 @@ class Ownership:
         """The laws in the order in which they decide, each with its guards."""
         guards_of = self.table.guards_of
         return [(law, frozenset(guards_of(law.events).tolist())) for law in reversed(self.laws)]
+
+
+def _refuse_recorded(law: SwitchingLaw, table: GuardTable) -> None:
+    """Refuse a law of events at which no motion is interrupted.
+
+    Raises
+    ------
+    PosingError
+        The message says what to change.
+    """
+    for event in (table.events[index] for index in law.events):
+        if not event.then.interrupts:
+            raise PosingError(
+                f"the law {type(law).__name__} takes the event {event.name!r}, which is only "
+                "recorded: pose it with Reset(), which interrupts the motion and changes nothing"
+            )
 
 
 class Transitions:

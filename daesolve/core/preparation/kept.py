@@ -16,6 +16,7 @@ import casadi as ca
 
 from daesolve.core.equations.consistency import Start
 from daesolve.core.equations.elimination.saddle import EliminationPlan
+from daesolve.core.events.transitions import all_laws
 from daesolve.core.expressions.digest import NoDigestError, digest_of
 from daesolve.core.expressions.kept import FROM, key_of, read, write
 from daesolve.core.expressions.plain_data import Classes, named
@@ -87,7 +88,9 @@ def _key(system: System, request: Request) -> str | None:
         asked = digest_of(_plain_times(request))
     except NoDigestError:
         return None
-    return key_of("prepared", system.digest, asked)
+    # Features may have added laws since, or no longer do.
+    laws = [f"{law.__module__}:{law.__qualname__}" for law in all_laws()]
+    return key_of("prepared", system.digest, asked, *laws)
 
 
 @cache

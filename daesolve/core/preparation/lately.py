@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from daesolve.core.events.transitions import all_laws
 from daesolve.core.expressions.program import serialized
 from daesolve.core.preparation import kept
 from daesolve.core.preparation.preparing import Prepared, prepare
@@ -42,7 +43,7 @@ def prepare_once(system: System, request: Request) -> Prepared:
     system, request = checked(system, request)
     system = first_like(system)
     try:
-        key = (id(system), frozen(request))
+        key = (id(system), frozen(request), all_laws())
         hash(key)
     except TypeError:
         return prepare(system, request)

@@ -56,8 +56,10 @@ def _check_laws(prepared: Prepared) -> None:
         whose = f"the event {events[law.events[0]].name!r}"
         whose = f"the contacts {names}" if names else whose
         whose = "the pairs of supports" if dynamics.guides is not None else whose
+        posed = names or dynamics.guides is not None
+        by = "complementarity" if posed else f"the law {type(law).__name__}"
         raise UnsupportedError(
-            f"what follows at {whose} is decided by complementarity, which cannot be written "
+            f"what follows at {whose} is decided by {by}, which cannot be written "
             "as an expression of the state: "
             f"{'run it with solve' if dynamics.guides is not None else ELSEWHERE}"
         )

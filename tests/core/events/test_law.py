@@ -1,112 +1,110 @@
-"""A switching law of one's own: one class and one place in the list, and a run follows it."""
+"""A switching law of one's own: one class and one registration, and a run follows it."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.core.events import transitions
-from daesolve.core.events.guard_book import GuardBook
-from daesolve.core.events.guard_table import Role
-from daesolve.core.events.law import Beginning, Jump, Setting, SwitchingLaw
-from daesolve.errors import ResetError, VariantError
+from daesolve.core import features
+from daesolve.core.events.transitions import LAWS
+from daesolve.errors import (
+    NotResumableError,
+    PosingError,
+    ResetError,
+    UnsupportedError,
+    VariantError,
+)
 
-WALL = "wall"
+from .own_law import Dwell, ball
 
-
-class Elastic(SwitchingLaw):
-    """Throws a body back from a wall, with the part of its speed that is a discrete value."""
-
-    def __init__(self, setting: Setting, events: Sequence[int]) -> None:
-        super().__init__(events)
-        self.kept = list(setting.dynamics.values).index("kept")
-
-    @classmethod
-    def begin(cls, dynamics, beginning: Beginning) -> Beginning:
-        values = {**beginning.values, "kept": 0.5}
-        return Beginning(
-            beginning.time, beginning.until, beginning.state, values, notes=("it keeps a half",)
-        )
-
-    @classmethod
-    def of(cls, setting: Setting, free: Sequence[int]) -> Elastic | None:
-        events = [k for k in free if setting.problem.events[k].name == WALL]
-        return cls(setting, events) if events else None
-
-    def role(self, event: int) -> Role:
-        return Role(barrier=True, bars_start=True)
-
-    def decide(
-        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
-    ) -> Iterator[Jump]:
-        if fired:
-            after = x.copy()
-            after[1] *= -p[self.kept]
-            yield Jump({self.events[0]: (0,)}, after, p, None)
+FALLS = {"y": 5.0}
+"""It strikes at 1 s with 10 m/s, leaves with 8 m/s, and strikes again 1.6 s later."""
 
 
-class Stuck(Elastic):
-    """Follows no motion beyond the wall."""
+class Stuck(Dwell):
+    """Follows no motion beyond the floor."""
 
-    error: Exception = ResetError("the wall gives way")
+    error: Exception = ResetError("the floor gives way")
 
-    def decide(
-        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
-    ) -> Iterator[Jump]:
+    def decide(self, time, x, p, fired, book):
         if fired:
             raise self.error
         yield from ()
 
 
-def ball() -> ds.MechanicalSystem:
-    """A body that moves evenly towards a wall at zero, whose reset stands for the law's."""
-    q = ds.coordinates(x="m")
-    kept = ds.discrete(kept=1.0)
-    hit = ds.Event(WALL, q.x, ds.FALLING, ds.Reset({"x_dot": -kept.kept * q.dot.x}))
-    return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, discrete=kept, events=[hit])
+@pytest.fixture
+def add(monkeypatch):
+    """Registers a law for one test."""
+    registered = {point: [*additions] for point, additions in features._registered.items()}
+    with monkeypatch.context() as patch:
+        patch.setattr(features, "_registered", registered)
+        yield lambda law: features.register(LAWS, law)
+    features._references.cache_clear()
 
 
-START = {"x": 1.0, "x_dot": -2.0}
+@pytest.mark.parametrize("solver", [None, ds.Dop853()])
+def test_a_ball_stays_where_it_strikes_and_leaves_as_the_law_says(add, solver):
+    """It rises to 3.2 m at 1.9 s, and leaves with 6.4 m/s at 2.8 s, for 2.048 m at 3.44 s."""
+    add(Dwell)
+    run = ds.solve(ball(), 3.44, FALLS, at=[1.05, 1.9, 2.75, 3.44], solver=solver)
+    assert [event.name for event in run.events] == 2 * ["strike", "leaves"]
+    assert [event.time for event in run.events] == pytest.approx([1.0, 1.1, 2.7, 2.8], rel=1e-12)
+    assert run["y"] == pytest.approx([0.0, 3.2, 0.0, 2.048], abs=1e-12)
+    assert run["y_dot"] == pytest.approx(np.zeros(4), abs=1e-12)
 
 
-def run_with(law: type[SwitchingLaw], monkeypatch: pytest.MonkeyPatch) -> ds.Trajectory:
-    laws = law, *transitions.all_laws()
-    monkeypatch.setattr(transitions, "all_laws", lambda: laws)
-    return ds.solve(ball(), 1.5, START, at=[0.25, 1.5])
+def test_a_law_chooses_the_first_mode(add):
+    add(Dwell)
+    run = ds.solve(ball(), 0.5, FALLS, parameters={"stays": 1.0}, at=[0.5])
+    assert run["y"] == pytest.approx([3.75])
+    assert "it begins free" in run.description["notes"]
 
 
-def test_a_law_in_the_list_chooses_the_first_mode_and_what_follows(monkeypatch):
-    """It arrives after 1/2 s at 2 m/s, and leaves at 1 m/s."""
-    run = run_with(Elastic, monkeypatch)
-    (event,) = run.events
-    assert event.name == WALL
-    assert event.time == pytest.approx(0.5, rel=1e-14)
-    assert run["x"] == pytest.approx([0.5, 1.0], rel=1e-13)
-    assert run["x_dot"] == pytest.approx([-2.0, 1.0], rel=1e-13)
-    assert "it keeps a half" in run.description["notes"]
+def test_without_it_the_events_change_nothing_as_posed(add):
+    """Also where the same system was prepared with the law, or without it, before."""
+    bare = ds.solve(ball(), 1.5, FALLS)
+    assert bare.end_state["y"] == pytest.approx(5.0 - 5.0 * 1.5**2)
+    add(Dwell)
+    assert ds.solve(ball(), 1.5, FALLS).end_state["y"] == pytest.approx(8.0 * 0.4 - 5.0 * 0.4**2)
 
 
-def test_without_it_the_event_is_reset_as_posed():
-    run = ds.solve(ball(), 1.5, START, at=[1.5])
-    assert run["x_dot"] == pytest.approx([2.0], rel=1e-13)
+def test_a_stored_run_goes_on_with_the_law_and_not_without_it(add, tmp_path):
+    add(Dwell)
+    ds.solve(ball(), 0.5, FALLS, store=tmp_path / "run")
+    whole = ds.resume(tmp_path / "run", 1.5, source=ball())
+    assert whole.end_state["y"] == pytest.approx(8.0 * 0.4 - 5.0 * 0.4**2)
+    features._registered[LAWS].remove(Dwell)
+    features._references.cache_clear()
+    with pytest.raises(NotResumableError, match="are Dwell, but here are ResetLaw: register"):
+        ds.resume(tmp_path / "run", 2.0, source=ball())
 
 
-def test_a_law_without_an_answer_ends_the_run_by_the_kind_of_its_error(monkeypatch):
-    run = run_with(Stuck, monkeypatch)
+def test_a_law_without_an_answer_ends_the_run_by_the_kind_of_its_error(add, monkeypatch):
+    add(Stuck)
+    run = ds.solve(ball(), 1.5, FALLS, at=[])
     assert run.outcome is ds.Outcome.FAILED
     assert "gives way" in run.message
-    assert run.end_time == pytest.approx(0.5, rel=1e-14)
+    assert run.end_time == pytest.approx(1.0, rel=1e-14)
     monkeypatch.setattr(Stuck, "error", VariantError("no mode continues the motion"))
-    run = ds.solve(ball(), 1.5, START, at=[])
+    run = ds.solve(ball(), 1.5, FALLS, at=[])
     assert run.outcome is ds.Outcome.DEGENERATE
     assert "no mode continues" in run.message
 
 
-def test_a_start_beyond_what_a_law_bars_is_refused(monkeypatch):
-    laws = Elastic, *transitions.all_laws()
-    monkeypatch.setattr(transitions, "all_laws", lambda: laws)
-    with pytest.raises(ds.DaesolveError, match="beyond the barrier of the event 'wall'"):
-        ds.solve(ball(), 1.5, {"x": -1.0, "x_dot": 2.0})
+def test_a_start_beyond_what_a_law_bars_is_refused(add):
+    add(Dwell)
+    with pytest.raises(ds.DaesolveError, match="beyond the barrier of the event 'strike'"):
+        ds.solve(ball(), 1.5, {"y": -1.0, "y_dot": 2.0})
+
+
+def test_no_unit_is_made_of_what_a_law_decides(add, tmp_path):
+    add(Dwell)
+    with pytest.raises(UnsupportedError, match="the event 'strike' is decided by the law Dwell"):
+        ball().to_fmu(tmp_path / "ball.fmu")
+
+
+def test_an_event_that_is_only_recorded_is_no_place_for_a_law(add):
+    add(Dwell)
+    with pytest.raises(PosingError, match="takes the event 'strike', which is only recorded"):
+        ds.solve(ball(ds.Record()), 1.5, FALLS)

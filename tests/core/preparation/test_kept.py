@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.core.events.law import SwitchingLaw
+from daesolve.core.events.transitions import all_laws
 from daesolve.core.expressions import disk
 from daesolve.core.preparation import kept, lately
 from daesolve.core.preparation.request import Request
@@ -113,12 +115,16 @@ def test_everything_that_is_read_is_what_was_prepared(place):
 
 
 @pytest.mark.slow
-def test_another_system_and_another_request_are_prepared_for_themselves(place):
+def test_what_was_prepared_serves_no_other_system_request_or_laws(place, monkeypatch):
     lately.prepare_once(chain(), REQUEST)
     lighter, system = chain(gravity=9.80), chain()
     assert kept.kept(lighter, REQUEST) is None
     other = Request(0.5, initial={"angle_0": 0.1})
     assert kept.kept(system, other) is None
+    assert kept.kept(system, REQUEST) is not None
+    laws = (SwitchingLaw, *all_laws())
+    monkeypatch.setattr(kept, "all_laws", lambda: laws)
+    assert kept.kept(system, REQUEST) is None
 
 
 @pytest.mark.slow

@@ -243,6 +243,7 @@ def _manifest(
             "path": prepared.path,
             "solver": described(prepared.solver),
             "equations": _fingerprint(prepared.problem),
+            "laws": _laws(prepared),
             **({"driven": prepared.system.digest} if request.inputs else {}),
         },
         "columns": column_names(labels.states, labels.outputs, labels.reactions, watched),
@@ -277,6 +278,12 @@ def _fingerprint(problem: OdeProblem) -> str:
     return hashlib.sha256("\n".join([*problem.values, *texts]).encode()).hexdigest()
 
 
+def _laws(prepared: Prepared) -> list[str]:
+    """Return the names of the laws that decide about the motion, which features may add."""
+    laws = () if prepared.transitions is None else prepared.transitions.laws
+    return [type(law).__name__ for law in laws]
+
+
 def _restored_scaling(saved: Mapping[str, Any]) -> Scaling:
     """Return the exponents of a run; those of one that was begun without any are zero."""
     exponents = {name: value for name, value in saved.items() if name != "time"}
@@ -292,6 +299,12 @@ def _as_begun(prepared: Prepared, writer: Writer, given: Sequence[Made]) -> Prep
             "the equations differ from those that started the run in "
             f"{str(writer.directory)!r}: the system, its plugin or the elimination of the "
             "reactions has changed; resume with the original, or start a new run"
+        )
+    if saved.get("laws") not in (None, _laws(prepared)):
+        begun, here = (", ".join(laws) or "none" for laws in (saved["laws"], _laws(prepared)))
+        raise NotResumableError(
+            f"the switching laws of the run in {str(writer.directory)!r} are {begun}, but here are "
+            f"{here}: register the same ones as it began with, or start a new run"
         )
     # Tables and laws are in what events change, which the equations do not contain.
     if saved.get("driven") not in (None, prepared.system.digest):
