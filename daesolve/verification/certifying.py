@@ -9,6 +9,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.findings import Audit, Finding, judged, unchecked
 from daesolve.core.results.trajectory.results import EventRecord
@@ -65,6 +66,19 @@ def held_in(prepared: Prepared) -> list[str]:
     """Return the names of discrete values, and of inputs that steps from outside may change."""
     inputs = [name for name in prepared.system.inputs.names if name in prepared.problem.values]
     return [*prepared.dynamics.discrete, *inputs]
+
+
+def _decided(prepared: Prepared) -> dict[str, str]:
+    """Return which law decides, by events, where no posed formula says what changes."""
+    events = prepared.problem.events
+    laws = () if prepared.transitions is None else prepared.transitions.laws
+    return {
+        events[event].name: type(law).__name__
+        for law in laws
+        if not isinstance(law, ResetLaw)
+        for event in law.events
+        if (reset := events[event].then.reset) and not (reset.changes or reset.impose)
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,6 +281,7 @@ class _Passage:
             given=self.given if steps.start == 0 else {},
             scales=self.scales,
             driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
+            decided=_decided(prepared),
             mobility=getattr(prepared.formulation, "mobility", 0.0),
             continues=request.begun is not None or self.starts[steps.start] != prepared.start_time,
         )

@@ -84,6 +84,9 @@ class Certificate:
         Whether contacts stick on where rigid bodies do not tell what presses them.
     given
         The start values to keep; none in a part that is not the first.
+    decided
+        The names of the laws that decide what changes at events which are posed to change nothing,
+        by the name of the event.
     mobility
         The slip per unit of the reaction of friction that replaces constraints on velocities.
     scales
@@ -106,6 +109,7 @@ class Certificate:
     gains_allowed: bool = False
     ambiguous: bool = False
     given: Mapping[str, float] = field(default_factory=dict[str, float])
+    decided: Mapping[str, str] = field(default_factory=dict[str, str])
     mobility: float = 0.0
     scales: dict[str, float] = field(default_factory=dict[str, float])
     places: np.ndarray = field(default_factory=lambda: PLACES)

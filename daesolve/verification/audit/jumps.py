@@ -181,6 +181,11 @@ def _resets(certificate: Certificate, rounds: Sequence[Round]) -> list[Finding]:
     events = {event.name: event for event in posed_events(certificate.system)}
     kinds: dict[Kind, list[Round]] = {}
     found: list[Finding] = []
+    happened = {record.name for one in rounds for record in one.records}
+    for name, law in certificate.decided.items():
+        if events.pop(name, None) is not None and name in happened:
+            said = f"the law {law} decides what it changes"
+            found.append(unchecked("reset", name, said))
     own = [one for one in rounds if all(r.name in events for r in one.records)]
     for one in own:
         if one.held is not None:

@@ -80,6 +80,24 @@ def test_a_stored_run_goes_on_with_the_law_and_not_without_it(add, tmp_path):
         ds.resume(tmp_path / "run", 2.0, source=ball())
 
 
+def test_an_audit_leaves_to_the_law_what_was_posed_to_change_nothing(add):
+    add(Dwell)
+    found = ds.solve(ball(), 1.5, FALLS).audit()
+    assert found.holds
+    assert [str(finding) for finding in found.unchecked] == [
+        f"reset, {event}: not checked: the law Dwell decides what it changes"
+        for event in ("strike", "leaves")
+    ]
+
+
+def test_an_audit_objects_where_the_law_changes_what_was_posed_otherwise(add):
+    add(Dwell)
+    run = ds.solve(ball(ds.Reset({"y_dot": 8.0})), 1.5, FALLS)
+    (objection,) = run.audit().contradictions
+    assert objection.owner == "reset, strike"
+    assert "y_dot becomes 0 instead of 8" in objection.sentence
+
+
 def test_a_law_without_an_answer_ends_the_run_by_the_kind_of_its_error(add, monkeypatch):
     add(Stuck)
     run = ds.solve(ball(), 1.5, FALLS, at=[])
