@@ -49,7 +49,7 @@ def hits(shape):
         lambda x: ca.sin(rates[0] * x + phases[0]) + ca.sin(rates[1] * x + phases[1]) + shift
     )
     times = np.linspace(0.0, 10.0, 41)
-    steps = guards.Steps(
+    steps = guards.AcceptedSteps(
         times,
         states(times),
         states(guards.inner_times(times)),
