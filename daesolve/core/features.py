@@ -80,10 +80,11 @@ def _references(point: str) -> tuple[_Reference, ...]:
     return *_installed(point), *there
 
 
-def _reference(addition: Any) -> _Reference:
+def _reference(addition: Any, entry: EntryPoint | None = None) -> _Reference:
     if isinstance(addition, str):
-        return _Reference(*_parts(addition))
-    return _Reference(addition.__module__, addition.__name__, here=addition)
+        module, _, name = addition.partition(":")
+        return _Reference(module, name, entry)
+    return _Reference(addition.__module__, addition.__name__, entry, addition)
 
 
 def _installed(point: str) -> Iterator[_Reference]:
@@ -91,15 +92,12 @@ def _installed(point: str) -> Iterator[_Reference]:
 
     for entry in entry_points(group=GROUP):
         try:
-            points: Mapping[str, Iterable[str]] = entry.load()
-            yield from [_Reference(*_parts(text), entry) for text in points.get(point, ())]
+            points: Mapping[str, str | Iterable[Any]] = entry.load()
+            given = points.get(point, ())
+            additions = (given,) if isinstance(given, str) else given
+            yield from [_reference(addition, entry) for addition in additions]
         except Exception as error:
             raise _unusable(entry, error) from error
-
-
-def _parts(reference: str) -> tuple[str, str]:
-    module, _, name = reference.partition(":")
-    return module, name
 
 
 def _unusable(entry: EntryPoint, error: Exception) -> PluginError:

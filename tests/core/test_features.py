@@ -162,6 +162,12 @@ def test_what_an_installed_package_offers_comes_before_what_daesolve_adds(packag
     assert added("other laws") == ()
 
 
+@pytest.mark.parametrize("offered", ["daesolve.errors:PluginError", [PluginError]])
+def test_a_package_may_offer_one_reference_or_things_themselves(package, offered):
+    package.offers = {"laws": offered}
+    assert added("laws") == (PluginError,)
+
+
 @pytest.mark.parametrize("offers", [{"laws": ["nowhere.at_all:Law"]}, ["laws"]])
 def test_a_package_whose_feature_cannot_be_imported_is_named(package, offers):
     package.offers = offers
