@@ -36,7 +36,7 @@ from daesolve.core.features import register
 
 __version__ = "0.1.0"
 
-# What features add to the core, which knows none of them. The order of laws is that of `all_laws`.
+# What features add to the core, which imports none. The order of laws is that of `all_laws`.
 register(
     "switching laws",
     "daesolve.contact.laws.spatial_law:SpatialLaw",

@@ -1,1 +1,1 @@
-"""The core: what every run needs; it knows no feature."""
+"""The core: what every run needs; it imports no feature."""
