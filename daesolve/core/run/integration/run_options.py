@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol, Self, TypedDict, TypeVar, runtime_checkable
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, fields
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    Self,
+    TypedDict,
+    TypeVar,
+    get_type_hints,
+    runtime_checkable,
+)
 
 from daesolve.core.events.choices import Law, OnAmbiguous, OnGain, OnJam, VariantPolicy
 from daesolve.core.formulations import Formulation
@@ -21,6 +32,8 @@ from daesolve.errors import (
     is_number,
     unknown_name,
 )
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class RunOptions(TypedDict, total=False):
@@ -124,6 +137,38 @@ class RunOptions(TypedDict, total=False):
     on_gain: OnGain | None
     on_jam: OnJam | None
     on_ambiguous: OnAmbiguous | None
+
+
+def shows_options(options: type, defaults: type) -> Callable[[Function], Function]:
+    """Let `help` and completion show each of a function's `**options`, with its default.
+
+    Parameters
+    ----------
+    options
+        The typed dictionary of them.
+    defaults
+        A dataclass with fields of the same names; what it does not have is None by default.
+    """
+    named, known = get_type_hints(options), {entry.name: entry for entry in fields(defaults)}
+
+    def shown(function: Function) -> Function:
+        signature = inspect.signature(function)
+        *own, rest = signature.parameters.values()
+        listed = [
+            inspect.Parameter(
+                name, rest.KEYWORD_ONLY, default=_default(known.get(name)), annotation=hint
+            )
+            for name, hint in named.items()
+        ]
+        changed: Any = function
+        changed.__signature__ = signature.replace(parameters=[*own, *listed, rest])
+        return function
+
+    return shown
+
+
+def _default(entry: Field[Any] | None) -> object:
+    return None if entry is None or entry.default is MISSING else entry.default
 
 
 def check_options(

@@ -35,7 +35,7 @@ def verifier() -> Verifier:
     return found[0]
 
 
-def repeating(given: bool | Solver | str) -> bool | By:
+def repeating(given: bool | Solver | str | None) -> bool | By:
     """Return how to repeat a run, from the option `verify`.
 
     Raises
@@ -47,8 +47,8 @@ def repeating(given: bool | Solver | str) -> bool | By:
     UnsupportedError
         Nothing verifies runs.
     """
-    if isinstance(given, bool) or given == "same":
-        by = given
+    if given is None or isinstance(given, bool) or given == "same":
+        by = given or False
     elif isinstance(given, Solver | str):
         by = solver_of(given)
     else:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Never
+from typing import Unpack
 
 from daesolve.core.equations.consistency import check_named
-from daesolve.core.events.choices import Law, OnAmbiguous, OnGain, OnJam, VariantPolicy
-from daesolve.core.formulations import Formulation
 from daesolve.core.preparation.lately import prepare_once
 from daesolve.core.preparation.preparing import Prepared
-from daesolve.core.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Request
+from daesolve.core.preparation.request import RankLoss, Request
 from daesolve.core.results.storage import located, refuse_full
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.results.trajectory.trajectory import Trajectory, remembered
@@ -22,6 +19,7 @@ from daesolve.core.run.integration.run_options import (
     RunOptions,
     check_options,
     requested,
+    shows_options,
 )
 from daesolve.core.run.integration.sampling import At
 from daesolve.core.run.integration.simulation import Progress, simulate
@@ -39,42 +37,14 @@ from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError
 class SolveOptions(RunOptions, total=False):
     """The options of `solve` besides `until` and `initial`; see there for the last three."""
 
-    verify: bool | Solver | str
+    verify: bool | Solver | str | None
     progress: Progress | bool | None
     store: Path | str | Destination | None
 
 
-# Long: an option of a run is a parameter.
+@shows_options(SolveOptions, Request)
 def solve(
-    system: System,
-    until: float,
-    initial: Initial | None = None,
-    *,
-    start_time: float | None = None,
-    guess: Mapping[str, float] | None = None,
-    parameters: Mapping[str, object] | None = None,
-    inputs: Mapping[str, Any] | None = None,
-    formulation: Formulation | str | None = None,
-    solver: Solver | str | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
-    at: At = None,
-    default_rate: float | None = DEFAULT_RATE,
-    scales: Mapping[str, float] | None = None,
-    redundant: Redundant | None = "error",
-    redundant_weights: Mapping[str, float] | None = None,
-    rank_loss: RankLoss | None = "stop",
-    max_evaluations: int | None = None,
-    variant_policy: VariantPolicy | None = "continuity",
-    impact: Law | None = "newton",
-    impact_order: Sequence[str] | None = None,
-    on_gain: OnGain | None = "refuse",
-    on_jam: OnJam | None = "end",
-    on_ambiguous: OnAmbiguous | None = "refuse",
-    verify: bool | Solver | str = False,
-    progress: Progress | bool | None = None,
-    store: Path | str | Destination | None = None,
-    **unknown: Never,
+    system: System, until: float, initial: Initial | None = None, **options: Unpack[SolveOptions]
 ) -> Trajectory:
     """Integrate a system and show how far the result can be trusted.
 
@@ -89,10 +59,11 @@ def solve(
         `Trajectory.start` lists the changes. Or a run, or a point of one (`run.at(12.5)`): the new
         run continues from its end, or from that point, with its state, discrete values and time,
         and with the parameters and inputs given here.
-    start_time, guess, parameters, inputs, formulation, solver, rtol, atol, at, default_rate, \
-scales, redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, \
-impact_order, on_gain, on_jam, on_ambiguous
-        See `RunOptions`.
+    **options
+        Those of `RunOptions` (start_time, guess, parameters, inputs, formulation, solver,
+        rtol, atol, at, default_rate, scales, redundant, redundant_weights, rank_loss,
+        max_evaluations, variant_policy, impact, impact_order, on_gain, on_jam, on_ambiguous), and
+        the following. An unknown one is refused with the nearest names.
     verify
         Repeat the run and report the difference of the trajectories: True uses another method and
         other choices, which also checks the assumptions of the run; "same" uses its own method with
@@ -107,8 +78,6 @@ impact_order, on_gain, on_jam, on_ambiguous
         A new or empty directory in which the run is saved part by part. Memory use does not grow
         with the run, and `daesolve.resume` continues it after it was stopped or killed. Without
         `at`, samples are even.
-    **unknown
-        Unknown options are refused with the nearest names.
 
     Returns
     -------
@@ -133,30 +102,11 @@ impact_order, on_gain, on_jam, on_ambiguous
         With rank_loss = "raise", the run ended as `degenerate`; the error's `run` is the run up to
         there.
     """
-    check_options("solve", unknown, more=tuple(SolveOptions.__annotations__))
-    options: RunOptions = {
-        "start_time": start_time,
-        "guess": guess,
-        "parameters": parameters,
-        "inputs": inputs,
-        "formulation": formulation,
-        "solver": solver,
-        "rtol": rtol,
-        "atol": atol,
-        "default_rate": default_rate,
-        "scales": scales,
-        "redundant": redundant,
-        "redundant_weights": redundant_weights,
-        "rank_loss": rank_loss,
-        "max_evaluations": max_evaluations,
-        "variant_policy": variant_policy,
-        "impact": impact,
-        "impact_order": impact_order,
-        "on_gain": on_gain,
-        "on_jam": on_jam,
-        "on_ambiguous": on_ambiguous,
-    }
-    request, _ = requested(until, initial, options)
+    check_options("solve", options, more=tuple(SolveOptions.__annotations__))
+    given: SolveOptions = {**options}
+    store, verify = given.pop("store", None), given.pop("verify", None)
+    progress = given.pop("progress", None)
+    request, at = requested(until, initial, given)
     destination, by = _destination(store), repeating(verify)
     if destination is not None:
         check_system(system)
