@@ -20,7 +20,7 @@ BANDS = {
     "services": ("cli", "reporting", "ensembles", "plugins", "typing"),
     "features": ("analysis", "multibody", "nonholonomic", "export", "verification", "contact"),
     "the core": (
-        *("run", "preparation", "events", "diagnostics", "solvers", "system"),
+        *("run", "preparation", "events", "solvers", "system"),
         *("formulations", "equations", "results", "posing", "expressions"),
         *("interruptions", "encoding", "features"),
     ),

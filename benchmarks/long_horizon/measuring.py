@@ -13,7 +13,7 @@ import numpy as np
 
 import daesolve as ds
 from benchmarks.common.timing import processor_seconds
-from daesolve.core.diagnostics.step_statistics import BINS_PER_DECADE, growth
+from daesolve.core.run.integration.watches.step_statistics import BINS_PER_DECADE, growth
 from tests.reference.pendulum import pendulum_states
 from tests.reference.rolling_wheel import hoop_states
 

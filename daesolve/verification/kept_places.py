@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from daesolve.core.diagnostics.kept_steps import MOST_STEPS, Row
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.results import EventRecord
 from daesolve.core.run.integration.run_state import RunState
+from daesolve.core.run.integration.watches.kept_steps import MOST_STEPS, Row
 from daesolve.verification.audit import Instants, glance
 from daesolve.verification.certifying import held_in
 

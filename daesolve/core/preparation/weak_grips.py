@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from daesolve.core.diagnostics.passages import WEAK
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.solvers.dop853 import Dop853Steps
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from daesolve.core.solvers.scipy_dop853 import CompiledDop853
 
 ProbeStepper: TypeAlias = "Dop853Steps | CompiledDop853 | Radau"
+WEAK = 1e-2
+"""A grip below this part of the largest one met belongs to a passage."""
 LOOKS = 8
 """Places in a step of the probe at which the grip of goals is looked at."""
 

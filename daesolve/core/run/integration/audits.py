@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.diagnostics.kept_steps import Row
 from daesolve.core.features import added
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.findings import Audit
@@ -20,6 +19,7 @@ from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.results.trajectory.trajectory import AUDITOR, Trajectory
 from daesolve.core.run.integration.refuting import take_down_refuted
 from daesolve.core.run.integration.run_state import RunState
+from daesolve.core.run.integration.watches.kept_steps import Row
 
 WATCHES = "watches of parts"
 """The point at which features add functions of type `Watch`."""

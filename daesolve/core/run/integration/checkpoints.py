@@ -12,7 +12,8 @@ from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.storage import Stored, Writer, resuming
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.results.trajectory.samples import StoredSamples, row_of_event
-from daesolve.core.run.integration.record import Boundary, RunRecord, TrajectoryAssembly
+from daesolve.core.run.integration.assembly import TrajectoryAssembly
+from daesolve.core.run.integration.record import Boundary, RunRecord
 
 ENERGIES = ["kinetic_before", "kinetic_after", "carnot"]
 """The columns of an impact besides its impulses."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from daesolve.core.diagnostics.monitor import Monitor
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.dense_output import DenseOutput
+from daesolve.core.run.integration.watches.monitor import Monitor
 from daesolve.core.solvers import Observer
 
 CRAWL = 1e-6

@@ -11,9 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.core.diagnostics.degeneracy import Dependence
-from daesolve.core.diagnostics.losses import LostGrip
-from daesolve.core.diagnostics.passages import Breach
 from daesolve.core.events.law import Ending
 from daesolve.core.expressions.singular_values import singular_values, unit_length
 from daesolve.core.posing.events import Event
@@ -23,6 +20,9 @@ from daesolve.core.run.integration.effort import Effort
 from daesolve.core.run.integration.record import Boundary, Happening
 from daesolve.core.run.integration.refuting import take_down_refuted
 from daesolve.core.run.integration.run_state import RunState
+from daesolve.core.run.integration.watches.degeneracy import Dependence
+from daesolve.core.run.integration.watches.losses import LostGrip
+from daesolve.core.run.integration.watches.passages import Breach
 from daesolve.core.solvers import SegmentEnd, Status
 
 Verdict = tuple[Outcome, str]

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.core.diagnostics.first_steps import FirstSteps
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.samples import Recorded
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.sampling import At
+from daesolve.core.run.integration.watches.first_steps import FirstSteps
 
 TURNS = 16
 """Turning points of the fastest state that are shown at most, where steps are large."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from daesolve.core.diagnostics.conservation import ConservationWatch
 from daesolve.core.equations.conservation import POWER_TOLERANCE, is_proved
 from daesolve.core.run.integration.run_state import RunState
+from daesolve.core.run.integration.watches.conservation import ConservationWatch
 
 
 def take_down_refuted(run: RunState) -> None:

@@ -12,22 +12,23 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.core.diagnostics.conservation import ConservationWatch
-from daesolve.core.diagnostics.degeneracy import RankWatch
-from daesolve.core.diagnostics.flat_zeros import FlatZeros
-from daesolve.core.diagnostics.monitor import Monitor
 from daesolve.core.equations.contact_rows import in_space
 from daesolve.core.events.instant import INSTANT, SimultaneousResets
 from daesolve.core.events.transitions import Transitions
 from daesolve.core.expressions.intervals import TimeGuards
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
+from daesolve.core.run.integration.assembly import TrajectoryAssembly
 from daesolve.core.run.integration.checkpoints import restored_boundaries, saved_boundary
 from daesolve.core.run.integration.dense_output import DenseOutput
 from daesolve.core.run.integration.effort import Effort
-from daesolve.core.run.integration.record import Boundary, Happening, RunRecord, TrajectoryAssembly
+from daesolve.core.run.integration.record import Boundary, Happening, RunRecord
 from daesolve.core.run.integration.sampling import At, Schedule
 from daesolve.core.run.integration.step_queue import StepQueue
+from daesolve.core.run.integration.watches.conservation import ConservationWatch
+from daesolve.core.run.integration.watches.degeneracy import RankWatch
+from daesolve.core.run.integration.watches.flat_zeros import FlatZeros
+from daesolve.core.run.integration.watches.monitor import Monitor
 from daesolve.core.solvers import EventHit, Observer, SegmentEnd, State
 from daesolve.core.solvers.timetable import time_guards
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.diagnostics.monitor import Monitor
 from daesolve.core.events.transitions import Transitions
 from daesolve.core.interruptions import interruptible
 from daesolve.core.preparation.preparing import Prepared
@@ -36,7 +35,6 @@ from daesolve.core.run.integration.endings import (
     verdict,
 )
 from daesolve.core.run.integration.event_handling import at_start, through
-from daesolve.core.run.integration.forgetting import forget
 from daesolve.core.run.integration.late_guards import solve_past_errors, up_to_guards
 from daesolve.core.run.integration.looks import among, looks, see_reset
 from daesolve.core.run.integration.opening import opening
@@ -52,6 +50,7 @@ from daesolve.core.run.integration.record import Boundary, RunRecord
 from daesolve.core.run.integration.run_state import RunState, fresh_state
 from daesolve.core.run.integration.sampling import At, sample_times
 from daesolve.core.run.integration.simple_resets import SimpleResets
+from daesolve.core.run.integration.watches.monitor import Monitor
 from daesolve.core.solvers import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.core.solvers.timetable import scheduled
 from daesolve.errors import StorageError
@@ -393,7 +392,7 @@ class _Run:
             saved = state.saved(here)
             unfinished = {"tally": asdict(saved["tally"]), "ended": None}
             self.checkpoints.append({**saved, **unfinished})
-            forget(state.record, here)
+            state.record.forget(here)
         if not interrupted:
             return here, None
         kept = f"interrupted at t = {here.time:g} s; everything up to there is kept"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from daesolve.core.diagnostics.monitor import Monitor
 from daesolve.core.results.trajectory.results import StepBlock
+from daesolve.core.run.integration.watches.monitor import Monitor
 
 
 @dataclass

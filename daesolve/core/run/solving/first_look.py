@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from daesolve.core.diagnostics.first_steps import MOST_STEPS
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.storage import Writer
 from daesolve.core.results.trajectory.joining import KINDS, ROWS, first_oscillations, has_curves
@@ -12,6 +11,7 @@ from daesolve.core.results.trajectory.reading import stored_run
 from daesolve.core.results.trajectory.samples import Recorded
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.simulation import simulate
+from daesolve.core.run.integration.watches.first_steps import MOST_STEPS
 
 LEEWAY = 2
 """The first steps may be this many times as long as the mean step."""

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
-from daesolve.core.diagnostics.monitor import Monitor
 from daesolve.core.run.integration.simulation import Progress
+from daesolve.core.run.integration.watches.monitor import Monitor
 
 LOOKED_AT_EVERY = 0.1
 """s of wall time between two looks at the drift, which cost more than a segment may."""

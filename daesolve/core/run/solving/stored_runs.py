@@ -25,8 +25,8 @@ from daesolve.core.results.trajectory.reading import stored_run
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.results.trajectory.samples import column_names
 from daesolve.core.results.trajectory.trajectory import Trajectory, summary_of
+from daesolve.core.run.integration.assembly import describe
 from daesolve.core.run.integration.checkpoints import Keeper, event_columns, segments_per_part
-from daesolve.core.run.integration.record import describe
 from daesolve.core.run.integration.run_options import By
 from daesolve.core.run.integration.sampling import (
     DEFAULT_SAMPLES,

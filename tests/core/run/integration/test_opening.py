@@ -7,9 +7,9 @@ import pickle
 import numpy as np
 
 import daesolve as ds
-from daesolve.core.diagnostics.first_steps import MOST_STEPS, FirstSteps
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.opening import BETWEEN, MOST_SAMPLES, close_times
+from daesolve.core.run.integration.watches.first_steps import MOST_STEPS, FirstSteps
 
 
 def oscillator(frequency=1.0):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.core.diagnostics import monitor as monitors
 from daesolve.core.results.storage import Stored, Writer, files
 from daesolve.core.results.trajectory.results import Outcome
+from daesolve.core.run.integration.watches import monitor as monitors
 from daesolve.errors import MissingCheckpointError, StorageError
 from tests.core.run.solving.stored_runs.runs import alike, swing, tables
 from tests.systems import pendulum

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.core.diagnostics.degeneracy import Dependence
+from daesolve.core.run.integration.watches.degeneracy import Dependence
 
 TAIL = 6
 """Steps in a row that show a pivot that passed through zero."""

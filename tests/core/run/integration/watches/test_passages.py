@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.core.diagnostics.monitor import Monitor
-from daesolve.core.diagnostics.passages import BRANCH_LOST, REACH, UNBOUNDED, WEAK
+from daesolve.core.preparation.weak_grips import WEAK
 from daesolve.core.results.trajectory.results import StepBlock
+from daesolve.core.run.integration.watches.monitor import Monitor
+from daesolve.core.run.integration.watches.passages import BRANCH_LOST, REACH, UNBOUNDED
 from tests.systems import four_bar_state, four_bar_windows, prepared_run
 
 SPEED = 6.0

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.diagnostics.passages import INDEPENDENT, Breach
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.results.trajectory.results import StepBlock
+from daesolve.core.run.integration.watches.passages import INDEPENDENT, Breach
 
 Place = tuple[float, np.ndarray]
 

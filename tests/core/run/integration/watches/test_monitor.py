@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.core.diagnostics.monitor import Monitor
-from daesolve.core.diagnostics.step_statistics import BINS_PER_DECADE
 from daesolve.core.results.trajectory.results import StepBlock
+from daesolve.core.run.integration.watches.monitor import Monitor
+from daesolve.core.run.integration.watches.step_statistics import BINS_PER_DECADE
 from tests.systems import EPSILON, pendulum, prepared_run
 
 

@@ -29,10 +29,9 @@ import numpy as np
 
 from daesolve.core.equations.elimination.saddle import PROXIMAL_EPSILON
 from daesolve.core.formulations import OdeProblem
+from daesolve.core.preparation.weak_grips import WEAK
 from daesolve.core.results.trajectory.results import StepBlock
 
-WEAK = 1e-2
-"""A grip below this part of the largest one met belongs to a passage."""
 UNIQUE = 0.5
 """Kantorovich's bound."""
 REACH = math.sqrt(PROXIMAL_EPSILON)

@@ -11,11 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.diagnostics.degeneracy import Dependence, RankWatch, restored_dependence
-from daesolve.core.diagnostics.first_steps import FirstSteps
-from daesolve.core.diagnostics.following import FollowingWatch
-from daesolve.core.diagnostics.kept_steps import KeptSteps
-from daesolve.core.diagnostics.losses import (
+from daesolve.core.expressions.blocks import evaluate_block
+from daesolve.core.formulations import OdeProblem, Watched
+from daesolve.core.results.trajectory.results import Drift, Peak, StepBlock
+from daesolve.core.run.integration.watches.degeneracy import (
+    Dependence,
+    RankWatch,
+    restored_dependence,
+)
+from daesolve.core.run.integration.watches.first_steps import FirstSteps
+from daesolve.core.run.integration.watches.following import FollowingWatch
+from daesolve.core.run.integration.watches.kept_steps import KeptSteps
+from daesolve.core.run.integration.watches.losses import (
     FIRM,
     LIGHT,
     LOST_EXACTLY,
@@ -28,17 +35,14 @@ from daesolve.core.diagnostics.losses import (
     first_loss,
     first_turn,
 )
-from daesolve.core.diagnostics.passages import INDEPENDENT, Breach, PassageWatch
-from daesolve.core.diagnostics.step_statistics import (
+from daesolve.core.run.integration.watches.passages import INDEPENDENT, Breach, PassageWatch
+from daesolve.core.run.integration.watches.step_statistics import (
     PeakWatch,
     PendingSteps,
     nothing_seen,
     restored_peaks,
     restored_pending_steps,
 )
-from daesolve.core.expressions.blocks import evaluate_block
-from daesolve.core.formulations import OdeProblem, Watched
-from daesolve.core.results.trajectory.results import Drift, Peak, StepBlock
 
 FAINT = 1e-3
 """A weaker grip is reported where a run ends because of it."""
