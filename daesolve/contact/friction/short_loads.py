@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact.friction.sticking import StickingSearch
-from daesolve.core.expressions.enclosures import enclosed
+from daesolve.core.expressions.intervals import bounds
 from daesolve.core.expressions.translation import function_of
 
 BOW = 0.25
@@ -54,11 +54,12 @@ class ShortLoads:
         """
         if not self.timed:
             return 0.0
-        low, high = states.min(axis=0), states.max(axis=0)
-        first, last = np.array(times[:1]), np.array(times[1:])
-        found = np.array(enclosed(self._slopes, [first, low, p], [last, high, p]))
+        within = zip(states.min(axis=0).tolist(), states.max(axis=0).tolist(), strict=True)
+        numbers = p.tolist()
+        given = [[times], [*within], [*zip(numbers, numbers, strict=True)]]
+        slopes = np.array(bounds(self._slopes, given)[0])
         with np.errstate(invalid="ignore"):
-            widths = BOW * (times[1] - times[0]) * (found[:, 1] - found[:, 0])
+            widths = BOW * (times[1] - times[0]) * (slopes[:, 1] - slopes[:, 0])
         if not np.all(np.isfinite(widths)):
             return np.inf
         pushes = self.sticking.pushes(times[0], states[0], p)

@@ -105,10 +105,13 @@ def _rising(function: Callable[[float], float]) -> Callable[[Interval], Interval
     return bounds
 
 
+_exponential = _rising(math.exp)
+
+
 def _power(a: Interval, b: Interval) -> Interval:
     exponent = b[0]
     if exponent != b[1]:
-        return ANYTHING
+        return ANYTHING if a[0] <= 0.0 else _exponential(_multiply(b, _rising(math.log)(a)))
     if exponent < 0.0:
         return _inverse(_power(a, (-exponent, -exponent)))
     if not (exponent.is_integer() and exponent <= 64.0):
@@ -236,7 +239,7 @@ RULES: dict[int, Callable[..., Interval]] = {
     ca.OP_TWICE: _twice,
     ca.OP_SIN: _sine,
     ca.OP_COS: _cosine,
-    ca.OP_EXP: _rising(math.exp),
+    ca.OP_EXP: _exponential,
     ca.OP_LOG: _rising(math.log),
     ca.OP_SQRT: _root,
     ca.OP_EXPM1: _rising(math.expm1),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from daesolve.core.expressions.intervals import TimeGuards, bounds
+from daesolve.core.expressions.intervals import ANYTHING, TimeGuards, bounds
 
 TIME, NOTHING = ca.SX.sym("t"), ca.SX(0, 1)
 UNARY = {
@@ -24,6 +24,19 @@ BINARY = {
     "unequal": lambda a, b: a != b, "and": ca.logic_and, "or": ca.logic_or,
     "if": lambda a, b: ca.if_else(a > 0, b, 0), "fmod": ca.fmod, "atan2": ca.atan2,
 }  # fmt: skip
+
+X = ca.SX.sym("x")
+PULSE = 8 / (1 + ((X - 0.3) / 0.01) ** 2)
+EXPRESSIONS = {
+    "pulse": PULSE,
+    "bell": ca.exp(-((X / 0.1) ** 2)),
+    "waves": ca.sin(7 * X) - ca.cos(3 * X) ** 3,
+    "ratio": ca.tanh(X) / (2 + ca.sin(X)),
+    "chosen": ca.if_else(X > 0.2, ca.fabs(X), ca.fmax(X, -0.5)),
+    "powers": X**2 + X**3 - ca.sqrt(X + 2) + (X + 2) ** 1.5 + (X + 2) ** X,
+    "others": ca.atan(X) + ca.sinh(X) * ca.cosh(X) + ca.hypot(X, 0.1) + ca.floor(3 * X),
+    "more": ca.log(X + 2) + ca.asinh(X) + ca.erf(X) + ca.log1p(X + 1.5) + ca.expm1(X) + ca.tan(X),
+}
 
 numbers = st.floats(-20.0, 20.0) | st.integers(-5, 5).map(float)
 intervals = st.tuples(numbers, numbers).map(sorted)
@@ -59,6 +72,31 @@ def test_what_an_operation_on_two_comes_to_lies_within_its_bounds(name, a, b, wh
     assume(np.isfinite(value))
     ((low, high),) = bounds(function, [[tuple(a)], [tuple(b)]])[0]
     assert low <= value <= high
+
+
+@pytest.mark.default_rows(4)
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_all_values_of_an_expression_lie_within_its_bounds(name):
+    function = ca.Function("f", [X], [EXPRESSIONS[name]])
+    edges = np.random.default_rng(1).uniform(-1.0, 1.0, (60, 2))
+    for low, high in np.sort(edges, axis=1).tolist():
+        ((least, most),) = bounds(function, [[(low, high)]])[0]
+        values = np.array(function(np.linspace(low, high, 301)[None, :])).ravel()
+        assert np.isfinite([least, most]).all()
+        assert least <= values.min() <= values.max() <= most
+
+
+def test_bounds_are_narrow_where_the_input_is():
+    """A pulse far off is all but constant; one within shows its whole height."""
+    function = ca.Function("f", [X], [PULSE])
+    ((low, high),) = bounds(function, [[(0.8, 0.9)]])[0]
+    assert high - low < 1e-2
+    ((low, high),) = bounds(function, [[(0.2, 0.5)]])[0]
+    assert high == pytest.approx(8.0)
+
+
+def test_a_pole_leaves_all_numbers():
+    assert bounds(ca.Function("f", [X], [1 / X]), [[(-1.0, 1.0)]]) == [[ANYTHING]]
 
 
 def first_zero(guard, start, end):
