@@ -27,6 +27,7 @@ True
 
 from collections.abc import Callable
 from difflib import get_close_matches
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -64,6 +65,14 @@ register(
 )
 register("HTML for notebooks", "daesolve.reporting.notebook:html_of")
 
+INNER_ROOMS = {
+    "drawing": "multibody.drawing",
+    "fmu": "export.fmu",
+    "friction": "contact.friction",
+    "solvers": "core.solvers",
+}
+"""The public rooms within others."""
+
 _load: Callable[[str], Any]
 __all__: list[str]
 # lazy_loader comes without types.
@@ -74,13 +83,15 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(  # pyright: ignore[reportUnkn
 
 def __getattr__(name: str) -> Any:
     """Import a public name; for an unknown one, suggest the nearest names in all rooms."""
+    if name in INNER_ROOMS:  # which lazy_loader takes for attributes of a package, not for modules
+        return import_module(f"{__name__}.{INNER_ROOMS[name]}")
     if name in __all__:
         return _load(name)
     if name.startswith("_"):  # of protocols: to be answered quickly
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     homes = {public: f"ds.{public}" for public in __all__}
     for room in __all__:
-        if isinstance(module := _load(room), ModuleType):
+        if isinstance(module := __getattr__(room), ModuleType):
             for public in getattr(module, "__all__", vars(module)):
                 homes.setdefault(public, f"ds.{room}.{public}")
     nearest = [name] if name in homes else get_close_matches(name, homes, cutoff=0.7)

@@ -35,6 +35,11 @@ def test_stub_all_and_dir_list_the_same_names_and_each_can_be_had():
     assert all(hasattr(ds, name) for name in listed)
 
 
+@pytest.mark.parametrize("room", ["drawing", "fmu", "friction", "solvers"])
+def test_a_room_within_another_is_the_first_that_a_program_may_name(room):
+    assert any(name.endswith(f".{room}") for name in loaded_by(f"import daesolve as ds\nds.{room}"))
+
+
 def test_no_public_name_is_hidden_by_a_module_of_that_name():
     rooms = {path.stem for path in Path(ds.__file__).parent.iterdir()}
     modules = {name for name in dir(ds) if getattr(ds, name) is sys.modules.get(f"daesolve.{name}")}
