@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions import interpreter
-from daesolve.core.expressions.kept import kept_of
+from daesolve.core.expressions.disk_cache import cached_result
 from daesolve.core.expressions.operations import ASSIGN, OF_CASADI, codes_of
 from daesolve.core.expressions.plain_data import named
 from daesolve.core.expressions.program import program
@@ -251,7 +251,7 @@ def layout(function: ca.Function, own: bool) -> Layout:
     UnsupportedError
         The function has an operation that the machine lacks.
     """
-    return kept_of(f"layout {own}", [function], _CLASSES, lambda: _divided(function, own))
+    return cached_result(f"layout {own}", [function], _CLASSES, lambda: _divided(function, own))
 
 
 def _divided(function: ca.Function, own: bool) -> Layout:

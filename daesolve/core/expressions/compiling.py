@@ -28,7 +28,7 @@ from numba.core import config, event
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import register_jitable
 
-from daesolve.core.expressions import disk
+from daesolve.core.expressions import disk_cache
 
 OPTIONS = {"error_model": "numpy", "nogil": True}
 SMALL = 4000
@@ -103,7 +103,7 @@ def _outside_packages(source: Path) -> Iterator[None]:
     An installer does not remove what it did not install: a folder that is left would hide the same
     package where it is installed from its sources next.
     """
-    place = disk.directory() or disk.usual_directory()
+    place = disk_cache.directory() or disk_cache.usual_directory()
     installed = not INSTALLED.isdisjoint(source.parts)
     if not installed or place is None or config.CACHE_DIR:
         yield

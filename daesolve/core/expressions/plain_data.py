@@ -1,26 +1,25 @@
 """Plain data and CasADi functions as bytes, exactly: numbers, words, arrays, dataclasses.
 
-The bytes contain a JSON text, followed by the contents of arrays and functions.
+The bytes are a pickle that holds nothing else, and from which nothing else is made.
 """
 
 from __future__ import annotations
 
-import itertools
-import json
-from collections.abc import Iterable, Mapping, Sequence
+import io
+import pickle
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, cast
+from functools import cached_property
+from types import FunctionType
+from typing import Any, Literal, cast
 
 import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions.program import LARGE, digest, remember, serialized
-from daesolve.core.expressions.stored_function import StoredFunction
 
 Classes = Mapping[str, type]
 """The dataclasses, identified by their fields, and enumerations that may occur, by name."""
-HEAD = 8
-"""The number of bytes for the length of the text."""
 
 
 class NotPlainError(TypeError):
@@ -32,106 +31,152 @@ def named(kinds: Iterable[type]) -> Classes:
     return {kind.__qualname__: kind for kind in kinds}
 
 
-def packed(value: object, classes: Classes) -> list[bytes]:
-    """Return a value as bytes, in parts.
+def packed(value: object, classes: Classes) -> bytes:
+    """Return a value as bytes.
 
     Raises
     ------
     NotPlainError
         Some parts are not data, or belong to other classes.
     """
-    contents: list[bytes] = []
-    encoded = _encoded(value, classes, contents)
-    text = json.dumps([encoded, [len(content) for content in contents]]).encode()
-    return [len(text).to_bytes(HEAD, "little"), text, *contents]
+    stream = io.BytesIO()
+    _Pickler(stream, classes).dump(value)
+    return stream.getvalue()
 
 
 def unpacked(content: bytes, classes: Classes) -> Any:
     """Return the packed value; only objects of these classes are created."""
-    begin = HEAD + int.from_bytes(content[:HEAD], "little")
-    encoded, sizes = json.loads(content[HEAD:begin])
-    ends = [begin, *itertools.accumulate(sizes, initial=begin)][1:]
-    whole = memoryview(content)
-    contents = [whole[start:end] for start, end in itertools.pairwise(ends)]
-    return _decoded(encoded, classes, contents)
+    return _Unpickler(io.BytesIO(content), classes).load()
 
 
-def _encoded(value: object, classes: Classes, contents: list[bytes]) -> Any:
-    """Return a value that JSON can represent, and collect the contents of its arrays."""
-    if value is None or type(value) in (bool, int, str):
-        return value
-    if type(value) is float:
-        return {"float": value.hex()}
-    if isinstance(value, (np.ndarray, np.generic)):
-        array = np.asarray(cast("np.ndarray", value))
-        if array.dtype.kind not in "fiub":
-            raise NotPlainError(str(array.dtype))
-        contents.append(array.tobytes())
-        kind = "array" if isinstance(value, np.ndarray) else "scalar"
-        return {kind: [array.dtype.str, array.shape, len(contents) - 1]}
-    if isinstance(value, (ca.Function, StoredFunction)):
-        function = cast("ca.Function", value)
-        contents.append(serialized(function).encode())
-        return {"function": [len(contents) - 1, digest(function), *_sizes_and_names(function)]}
-    if type(value) in (tuple, list):
-        entries = [_encoded(entry, classes, contents) for entry in cast("list[object]", value)]
-        return {"tuple": entries} if type(value) is tuple else entries
-    if type(value) is dict:
-        items = cast("dict[object, object]", value).items()
-        return {
-            "dict": [
-                [_encoded(name, classes, contents), _encoded(entry, classes, contents)]
-                for name, entry in items
-            ]
-        }
-    kind = type(value)
-    if isinstance(value, str) and classes.get(kind.__qualname__) is kind:
-        return {"word": [kind.__qualname__, str(value)]}
-    if is_dataclass(value) and classes.get(kind.__qualname__) is kind:
-        own = {
-            f.name: _encoded(getattr(value, f.name), classes, contents)
-            for f in fields(value)
-            if f.init
-        }
-        return {"class": [kind.__qualname__, own]}
-    raise NotPlainError(kind)
+class _Pickler(pickle.Pickler):
+    def __init__(self, stream: io.BytesIO, classes: Classes) -> None:
+        super().__init__(stream, protocol=5)
+        self._classes = classes
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Return how to make an object; numbers, words and containers do not come here."""
+        kind = cast("type[object]", type(obj))
+        if isinstance(cast("object", obj), (np.ndarray, np.generic)) and obj.dtype.kind in "fiub":
+            array: np.ndarray = np.asarray(obj)
+            order = "F" if array.flags.fnc else "C"
+            own = array.dtype.str, array.shape, order, array.tobytes(order), kind is np.ndarray
+            return _array, own
+        if issubclass(kind, (ca.Function, StoredFunction)):
+            return _function, _parts_of(obj)
+        if is_dataclass(kind) and self._is_known(kind):
+            # What it has computed from its fields is made anew.
+            own = {f.name: getattr(obj, f.name) for f in fields(kind) if f.init}
+            return _instance, (kind, own)
+        known = self._is_known(obj if kind is type else kind)
+        makes = kind is FunctionType and obj.__module__ == __name__
+        if makes or (known and issubclass(kind, (str, type))):
+            return NotImplemented
+        raise NotPlainError(kind)
+
+    def _is_known(self, kind: type) -> bool:
+        return self._classes.get(kind.__qualname__) is kind
 
 
-def _decoded(value: Any, classes: Classes, contents: Sequence[memoryview]) -> Any:
-    if isinstance(value, list):
-        return [_decoded(entry, classes, contents) for entry in cast("list[Any]", value)]
-    if not isinstance(value, dict):
-        return value
-    ((kind, content),) = cast("dict[str, Any]", value).items()
-    if kind == "float":
-        return float.fromhex(content)
-    if kind in ("array", "scalar"):
-        dtype, shape, place = content
-        array = np.frombuffer(contents[int(place)], dtype).reshape(shape).copy()
-        return array if kind == "array" else array[()]
-    if kind == "function":
-        return _function(contents[int(content[0])], *content[1:])
-    if kind == "tuple":
-        return tuple(_decoded(entry, classes, contents) for entry in content)
-    if kind == "dict":
-        return {
-            _decoded(name, classes, contents): _decoded(entry, classes, contents)
-            for name, entry in content
-        }
-    name, own = content
-    if kind == "word":
-        return classes[name](own)
-    return classes[name](
-        **{field: _decoded(entry, classes, contents) for field, entry in own.items()}
-    )
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, stream: io.BytesIO, classes: Classes) -> None:
+        super().__init__(stream)
+        makers = {maker.__name__: maker for maker in (_array, _function, _instance)}
+        self._known: Mapping[str, Any] = {**classes, **makers}
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        """Return one of the classes, or a function that makes plain data."""
+        return self._known[global_name]
 
 
-def _sizes_and_names(
-    function: ca.Function,
-) -> tuple[tuple[int, list[int], list[int]], tuple[str, list[str]]]:
-    """Return the sizes and the names of a `StoredFunction`."""
+def _array(
+    dtype: str, shape: tuple[int, ...], order: Literal["C", "F"], content: bytes, whole: bool
+) -> Any:
+    array = np.frombuffer(content, dtype).reshape(shape, order=order).copy(order="K")
+    return array if whole else array[()]
+
+
+def _instance(kind: type, own: dict[str, Any]) -> object:
+    return kind(**own)
+
+
+# -- functions ------------------------------------------------------------------------------------
+
+
+class StoredFunction:
+    """A CasADi function stored as text, which is read only when more than its sizes is needed.
+
+    CasADi takes long to read a large one.
+
+    Parameters
+    ----------
+    text
+        The text as written by CasADi.
+    sizes
+        The number of instructions; the numbers of entries of each input and of each output.
+    names
+        The name of the function, and those of its inputs.
+    """
+
+    def __init__(
+        self,
+        text: bytes,
+        sizes: tuple[int, list[int], list[int]],
+        names: tuple[str, list[str]],
+    ) -> None:
+        self._text, self._sizes, self._names = text, sizes, names
+
+    @cached_property
+    def function(self) -> ca.Function:
+        """The function itself."""
+        return ca.Function.deserialize(self.serialize())
+
+    def serialize(self) -> str:
+        """Return its text."""
+        return self._text.decode()
+
+    def n_instructions(self) -> int:
+        """Return the number of instructions."""
+        return self._sizes[0]
+
+    def nnz_in(self, number: int) -> int:
+        """Return the number of entries of an input."""
+        return self._sizes[1][number]
+
+    def nnz_out(self, number: int) -> int:
+        """Return the number of entries of an output."""
+        return self._sizes[2][number]
+
+    def name(self) -> str:
+        """Return its name."""
+        return self._names[0]
+
+    def name_in(self, number: int) -> str:
+        """Return the name of an input."""
+        return self._names[1][number]
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        """Evaluate the function."""
+        evaluate: Any = self.function
+        return evaluate(*given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return any other attribute of the function."""
+        if name == "function" or name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Send the function itself to another process."""
+        return ca.Function.deserialize, (self.serialize(),)
+
+
+def _parts_of(function: ca.Function) -> tuple[Any, ...]:
+    """Return the text, the digest, and the sizes and names of a `StoredFunction`."""
     inputs, outputs = range(function.n_in()), range(function.n_out())
     return (
+        serialized(function).encode(),
+        digest(function),
         (
             function.n_instructions(),
             [function.nnz_in(k) for k in inputs],
@@ -141,10 +186,10 @@ def _sizes_and_names(
     )
 
 
-def _function(text: memoryview, known: str, sizes: Any, names: Any) -> ca.Function:
+def _function(text: bytes, known: str, sizes: Any, names: Any) -> ca.Function:
     """Return a function; a large one is read only on demand."""
     if sizes[0] < LARGE:
-        function = ca.Function.deserialize(bytes(text).decode())
+        function = ca.Function.deserialize(text.decode())
     else:
         function = cast("ca.Function", StoredFunction(text, sizes, names))
     remember(function, known)

@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions.built_once import built_once
-from daesolve.core.expressions.kept import kept_of
+from daesolve.core.expressions.disk_cache import cached_result
 from daesolve.core.expressions.operations import codes_of
 from daesolve.core.expressions.plain_data import named
 from daesolve.core.expressions.program import NONE, joined, program
@@ -150,7 +150,9 @@ def hidden_terms(*functions: ca.Function, branches: bool = True) -> HiddenTerms 
     key = (branches, functions[1:])
     if key not in known:
         what = f"hidden terms {branches}"
-        found = kept_of(what, functions, _CLASSES, lambda: _walked(functions, branches).found())
+        found = cached_result(
+            what, functions, _CLASSES, lambda: _walked(functions, branches).found()
+        )
         known[key] = HiddenTerms(functions, branches, *found) if found else None
     return known[key]
 
@@ -164,7 +166,7 @@ def phases(function: ca.Function) -> ca.Function | None:
     function
         Of (t, x, p), with one output.
     """
-    found = kept_of("phases", (function,), _CLASSES, lambda: _phases_of(function))
+    found = cached_result("phases", (function,), _CLASSES, lambda: _phases_of(function))
     return found[0] if found else None
 
 

@@ -6,10 +6,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from daesolve.core.expressions import plain_data, stored_function
+from daesolve.core.expressions import plain_data
 from daesolve.core.expressions.blocks import evaluate_block
+from daesolve.core.expressions.plain_data import StoredFunction, packed, unpacked
 from daesolve.core.expressions.program import digest
-from daesolve.core.expressions.stored_function import StoredFunction
 
 from .test_program import every_operation
 
@@ -19,7 +19,7 @@ T, X, P = np.array([0.4]), np.array([0.7, 0.5, 0.9]), np.array([0.3, 0.8])
 @pytest.fixture
 def pair() -> tuple[ca.Function, StoredFunction]:
     function = every_operation(30)
-    found = plain_data.unpacked(b"".join(plain_data.packed(function, {})), {})
+    found = unpacked(packed(function, {}), {})
     assert isinstance(found, StoredFunction)
     return function, found
 
@@ -28,7 +28,7 @@ def test_its_sizes_names_and_digest_are_known_before_it_is_read(
     pair: tuple[ca.Function, StoredFunction], monkeypatch: pytest.MonkeyPatch
 ):
     function, stored = pair
-    monkeypatch.setattr(stored_function, "ca", None)  # which reads
+    monkeypatch.setattr(plain_data, "ca", None)  # which reads
     assert stored.n_instructions() == function.n_instructions()
     assert [stored.nnz_in(k) for k in range(3)] == [function.nnz_in(k) for k in range(3)]
     assert [stored.nnz_out(k) for k in range(2)] == [function.nnz_out(k) for k in range(2)]
@@ -57,5 +57,5 @@ def test_another_process_is_given_the_function_itself(pair: tuple[ca.Function, S
 
 def test_small_functions_are_read_at_once():
     function = ca.Function("f", [ca.SX.sym("x")], [ca.SX(1.0)])
-    found = plain_data.unpacked(b"".join(plain_data.packed(function, {})), {})
+    found = unpacked(packed(function, {}), {})
     assert isinstance(found, ca.Function)

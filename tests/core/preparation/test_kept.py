@@ -13,7 +13,7 @@ import pytest
 import daesolve as ds
 from daesolve.core.events.law import SwitchingLaw
 from daesolve.core.events.transitions import all_laws
-from daesolve.core.expressions import disk
+from daesolve.core.expressions import disk_cache
 from daesolve.core.preparation import kept, lately
 from daesolve.core.preparation.request import Request
 from daesolve.core.solvers.scaling import Scaling, scaled
@@ -43,7 +43,7 @@ def chain(rods: int = 14, gravity: float = 9.81) -> System:
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    monkeypatch.setenv(disk.PLACE, str(tmp_path))
+    monkeypatch.setenv(disk_cache.VARIABLE, str(tmp_path))
     lately.forget()
     yield tmp_path
     lately.forget()
@@ -164,7 +164,7 @@ def test_what_was_kept_is_scaled_as_what_was_prepared(place):
 @pytest.mark.slow
 def test_spoiled_files_are_prepared_anew(place):
     first = run_of(chain())
-    for path in place.glob("*" + disk.SUFFIX):
+    for path in place.glob("*" + disk_cache.SUFFIX):
         path.write_bytes(path.read_bytes()[:-7])
     lately.forget()
     assert run_of(chain()).end_state == first.end_state

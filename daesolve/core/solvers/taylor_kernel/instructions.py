@@ -11,7 +11,7 @@ import numpy as np
 
 from daesolve.core.expressions import operations
 from daesolve.core.expressions.compiling import for_size
-from daesolve.core.expressions.kept import kept_of
+from daesolve.core.expressions.disk_cache import cached_result
 from daesolve.core.expressions.plain_data import named
 from daesolve.core.solvers.taylor_kernel import arranging, kinds
 from daesolve.core.solvers.taylor_kernel.expansion import NONE, Expansion, Numbers
@@ -91,7 +91,7 @@ def instructions(function: ca.Function, *, bounded: bool = False) -> Instruction
         See `Expansion`.
     """
     what = f"instructions {bounded}"
-    return kept_of(what, [function], _CLASSES, lambda: _read(function, bounded))
+    return cached_result(what, [function], _CLASSES, lambda: _read(function, bounded))
 
 
 def _read(function: ca.Function, bounded: bool) -> Instructions:
