@@ -208,10 +208,7 @@ class Branch(Displayable):
             low, high = sorted((before.value, after.value))
             if low <= value <= high:
                 point = self.curve.at_value(before.guess, value, before.tangent, exact=True)
-                whole = NewtonSolution(
-                    point.shot, point.slopes, (point.shot.residual,), point.accuracy
-                )
-                return finished(self.curve.task_at(value), whole, verify=True)
+                return finished(self.curve.task_at(value), point.solution, verify=True)
         reached = [entry.value for entry in self.entries]
         raise OutOfRangeError(
             f"the branch covers {self.axis.name} from {min(reached):.10g} to "

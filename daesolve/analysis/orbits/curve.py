@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from daesolve.analysis.orbits.integrals import Integral
-from daesolve.analysis.orbits.newton import ROUNDING
+from daesolve.analysis.orbits.newton import ROUNDING, NewtonSolution
 from daesolve.analysis.orbits.pieces import Node
 from daesolve.analysis.orbits.shooting import (
     Guess,
@@ -26,8 +26,10 @@ from daesolve.analysis.orbits.shooting import (
     Slopes,
     Task,
     assembled,
+    central_slope,
     conditions,
     cotangent,
+    displaced,
     follows,
     shoot,
     slopes_of,
@@ -93,6 +95,11 @@ class CurvePoint:
         """The component of the tangent along the axis."""
         return float(self.tangent[-1])
 
+    @property
+    def solution(self) -> NewtonSolution:
+        """It as a solution of the equations of its task."""
+        return NewtonSolution(self.shot, self.slopes, (self.shot.residual,), self.accuracy)
+
 
 @dataclass(frozen=True, eq=False)
 class LinearEquations:
@@ -157,16 +164,22 @@ class Curve:
         if axis.index is not None:
             return float(first.p[axis.index])
         assert axis.integral is not None
-        return axis.integral.value(first, self.task.own)
+        return axis.integral.value(first)
 
     def vector(self, guess: Guess, value: float) -> np.ndarray:
         """Return the scaled unknowns."""
         task = self.task
-        parts = [task.vector(node) / task.sizes for node in guess.nodes]
+        parts = [node.x / task.sizes for node in guess.nodes]
         if task.free_period:
             parts.append(np.array([guess.period / self.period]))
         parts += [guess.amounts / self._amounts, np.array([value / self.axis.scale])]
         return np.concatenate(parts)
+
+    def upward(self, guess: Guess) -> np.ndarray:
+        """Return the direction of the axis, in scaled unknowns."""
+        direction = np.zeros(len(self.vector(guess, 0.0)))
+        direction[-1] = 1.0
+        return direction
 
     def moved(self, guess: Guess, value: float, change: np.ndarray) -> tuple[Guess, float]:
         """Return a guess and value after a change of the scaled unknowns."""
@@ -178,20 +191,12 @@ class Curve:
             period = period + float(change[at]) * self.period
             at += 1
         amounts = guess.amounts + change[at : at + len(guess.amounts)] * self._amounts
-        nodes = list(guess.nodes)
-        first = nodes[0]
+        nodes = [self._with_value(node, value) for node in guess.nodes]
         if self.axis.index is not None:
-            period = task.period_at(self._with_value(first, value), period)
-        for k, node in enumerate(nodes):
-            moved = self._with_value(node, value)
-            step = task.sizes * change[k * count : (k + 1) * count]
-            states = len(node.x)
-            p = moved.p.copy()
-            p[list(task.remembered)] += step[states:]
-            time = first.time + k * period / task.pieces
-            nodes[k] = task.flow.consistent(time, node.x + step[:states], p)
-        nodes[0] = task.begun(nodes[0], period)
-        return Guess(tuple(nodes), period, amounts, np.zeros(len(task.integrals))), value
+            period = task.period_at(nodes[0], period)
+        changes = task.sizes * change[: task.pieces * count].reshape(task.pieces, count)
+        places = displaced(task, nodes, [*changes], period)
+        return Guess(places, period, amounts, np.zeros(len(task.integrals))), value
 
     def _with_value(self, node: Node, value: float) -> Node:
         if self.axis.index is None:
@@ -232,17 +237,14 @@ class Curve:
             column[shot.rows[k]] = own - shot.bases[onto].T @ along[onto]
         first, at = nodes[0], rows - len(task.family)
         step = BY_DIFFERENCE * self.axis.scale
+
+        def moved(side: float) -> Node:
+            node = self._with_value(first, float(first.p[index]) + side)
+            return Node(first.time, first.x + side * (task.sizes * along[0]), node.p)
+
         for place, (integral, _) in enumerate(task.family):
-            sides: list[float] = []
-            for side in (step, -step):
-                moved = task.flow.with_parameters(
-                    first, {self.axis.name: float(first.p[index]) + side}
-                )
-                states = len(first.x)
-                x = first.x + side * (task.sizes * along[0])[:states]
-                sides.append(integral.value(Node(first.time, x, moved.p), task.own))
-            size = self._size(task, shot, integral)
-            column[at + place] = (sides[0] - sides[1]) / (2.0 * step) / size
+            slope = central_slope(lambda side, one=integral: one.value(moved(side)), step)
+            column[at + place] = slope / self._size(task, shot, integral)
         return column, along
 
     def _by_integral(self, task: Task, shot: Shot, column: np.ndarray) -> None:
@@ -252,8 +254,8 @@ class Curve:
                 column[at + place] = -1.0 / self._size(task, shot, integral)
 
     def _size(self, task: Task, shot: Shot, integral: Integral) -> float:
-        gradient = integral.gradient(shot.guess.nodes[0], task.own)
-        return float(np.linalg.norm(cotangent(task, gradient, shot.bases[0]))) or 1.0
+        row = cotangent(task, integral, shot.guess.nodes[0], shot.bases[0])
+        return float(np.linalg.norm(row)) or 1.0
 
     def _embedding(self, task: Task, shot: Shot, along: np.ndarray) -> np.ndarray:
         states = len(task.sizes)

@@ -26,6 +26,7 @@ from daesolve.analysis.orbits.shooting import (
     shoot,
     slopes_of,
 )
+from daesolve.analysis.orbits.steady_states import rate_beside_symmetry
 from daesolve.analysis.orbits.symmetry import UpTo, group_of
 from daesolve.errors import (
     DaesolveError,
@@ -225,9 +226,9 @@ def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float
     gradients: list[np.ndarray] = []
     changes: list[np.ndarray] = []
     for integral in possible:
-        row = cotangent(task, integral.gradient(start, task.own), basis)
+        row = cotangent(task, integral, start, basis)
         gradients.append(row)
-        changes.append(integral.gradient(back, task.own) @ inverse @ slopes.end - row)
+        changes.append(integral.gradient(back) @ inverse @ slopes.end - row)
     count = basis.shape[1]
     shape = len(possible), count
     chosen = independent(
@@ -236,7 +237,7 @@ def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float
     integrals = tuple(possible[k] for k in chosen)
     names = [integral.name for integral in integrals]
     held = [integral for integral in integrals if integral in held and integral.name not in family]
-    family = {**family, **{integral.name: integral.value(start, task.own) for integral in held}}
+    family = {**family, **{integral.name: integral.value(start) for integral in held}}
     for name, value in family.items():
         if name not in names and name not in task.flow.names:
             raise unknown_name("first integral or state", name, (*names, *task.flow.names))
@@ -245,7 +246,7 @@ def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float
     if len(family) < len(integrals):
         listed = " and ".join(map(repr, names))
         first = next(name for name in names if name not in family)
-        value = integrals[names.index(first)].value(start, task.own)
+        value = integrals[names.index(first)].value(start)
         raise NotPeriodicError(
             f"{listed} {'is' if len(names) == 1 else 'are'} conserved, so orbits form "
             f"families: give a value, family={{{first!r}: {value:.6g}}}, or continue over it"
@@ -268,11 +269,11 @@ def onto_family(task: Task, shot: Shot, slopes: Slopes) -> tuple[Shot, Slopes]:
     with suppress(DaesolveError):
         for _ in range(TOWARDS_FAMILY):
             missing = np.array([
-                value - integral.value(moved, task.own) for integral, value in task.family
+                value - integral.value(moved) for integral, value in task.family
             ])  # fmt: skip
             basis = task.basis(moved)
             rows = np.array([
-                cotangent(task, integral.gradient(moved, task.own), basis)
+                cotangent(task, integral, moved, basis)
                 for integral, _ in task.family
             ])  # fmt: skip
             if not len(missing) or np.linalg.norm(missing) <= AT_FIRST * np.linalg.norm(rows):
@@ -280,8 +281,7 @@ def onto_family(task: Task, shot: Shot, slopes: Slopes) -> tuple[Shot, Slopes]:
             step = task.sizes * (basis @ np.linalg.lstsq(rows, missing, rcond=1e-6)[0])
             if not np.max(np.abs(step) / task.sizes) <= 1.0:
                 return shot, slopes
-            count = len(node.x)
-            moved = task.flow.consistent(node.time, moved.x + step[:count], moved.p)
+            moved = task.flow.consistent(node.time, moved.x + step, moved.p)
         else:
             return shot, slopes
         if moved is not node:
@@ -318,7 +318,7 @@ def _modes(task: Task, shot: Shot) -> list[tuple[str, int, float, float]]:
         # The pieces of tables follow from the place.
         if name in task.flow.clocks or name in task.flow.of_tables:
             continue
-        if index not in task.remembered and abs(after - before) > 1e-9 * max(1.0, abs(before)):
+        if abs(after - before) > 1e-9 * max(1.0, abs(before)):
             found.append((name, index, before, after))
     return found
 
@@ -350,10 +350,7 @@ def _other_mode(task: Task, shot: Shot) -> str:
 def check_is_steady(task: Task, shot: Shot) -> None:
     """Refuse a motion that does not follow its symmetry."""
     node = shot.guess.nodes[0]
-    rate = task.flow.rate(node) / task.manifold.sizes
-    generators = task.group.generators(task.whole(node))[: len(rate)]
-    generators = generators / task.manifold.sizes[:, None]
-    rest = rate - generators @ np.linalg.lstsq(generators, rate, rcond=None)[0]
+    rate, rest = task.flow.rate(node) / task.sizes, rate_beside_symmetry(task, node)
     if not np.max(np.abs(rest)) <= STEADY * max(float(np.max(np.abs(rate))), 1.0 / shot.period):
         worst = task.flow.names[int(np.argmax(np.abs(rest)))]
         raise NotPeriodicError(

@@ -187,12 +187,12 @@ def _curve(orbit: PeriodicOrbit, name: str, bounds: Range) -> tuple[Curve, float
         integral = family[name]
     elif len(task.family) == 1 and (name in own or name in task.flow.names):
         integral = own.get(name) or pinned(task.flow, name)
-        task = replace(task, family=((integral, integral.value(first, task.own)),))
+        task = replace(task, family=((integral, integral.value(first)),))
     else:
         known = (*task.flow.dynamics.posed_ranges, *own, *family)
         raise unknown_name("parameter or first integral to vary", name, known)
     axis = ContinuationAxis(name, None, integral, scale)
-    return Curve(task, axis, orbit.found.shot.guess), integral.value(first, task.own)
+    return Curve(task, axis, orbit.found.shot.guess), integral.value(first)
 
 
 class _Way:
@@ -225,8 +225,6 @@ class _Way:
             self.end = end
         if self.end:
             return
-        before = np.zeros(len(curve.vector(guess, value)))
-        before[-1] = self.sense
         if self.entries:
             last = self.entries[-1]
             self._step = last.step
@@ -235,7 +233,7 @@ class _Way:
             # The stored tangent makes the continuation bit-identical.
             point = replace(point, tangent=last.tangent, shot=replace(point.shot, guess=last.guess))
         else:
-            point = curve.at_value(guess, value, before)
+            point = curve.at_value(guess, value, self.sense * curve.upward(guess))
             self._period = point.shot.period
             self._keep(point, tests_at(curve, point), [])
         self._rates = rates_of_events(point)

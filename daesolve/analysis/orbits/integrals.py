@@ -25,14 +25,19 @@ class Integral:
 
     name: str
     function: Evaluator
+    values: int
+    """The number of values that belong to the equations, the first of a place."""
 
-    def value(self, node: Node, count: int) -> float:
-        """Return its value at a place; the first `count` of the values belong to the equations."""
-        return float(self.function(node.time, node.x, node.p[:count])[0][0])
+    def value(self, node: Node) -> float:
+        """Return its value at a place."""
+        return float(self._at(node)[0][0])
 
-    def gradient(self, node: Node, count: int) -> np.ndarray:
+    def gradient(self, node: Node) -> np.ndarray:
         """Return its gradient (n,) at a place."""
-        return self.function(node.time, node.x, node.p[:count])[1]
+        return self._at(node)[1]
+
+    def _at(self, node: Node) -> list[np.ndarray]:
+        return self.function(node.time, node.x, node.p[: self.values])
 
 
 def candidates(flow: Flow, shifted: Sequence[str]) -> list[Integral]:
@@ -45,18 +50,19 @@ def candidates(flow: Flow, shifted: Sequence[str]) -> list[Integral]:
             symbol = dynamics.x[flow.names.index(velocity)]
             momentum = ca.jacobian(dynamics.kinetic, symbol)
             found.setdefault(f"momentum of {name}", momentum)
-    return [Integral(name, _function(dynamics, value)) for name, value in found.items()]
+    return [_integral(dynamics, name, value) for name, value in found.items()]
 
 
 def pinned(flow: Flow, name: str) -> Integral:
     """Return a state as a quantity that names a family."""
-    return Integral(name, _function(flow.dynamics, flow.dynamics.x[flow.names.index(name)]))
+    return _integral(flow.dynamics, name, flow.dynamics.x[flow.names.index(name)])
 
 
-def _function(dynamics: Dynamics, value: ca.SX) -> Evaluator:
+def _integral(dynamics: Dynamics, name: str, value: ca.SX) -> Integral:
     arguments = [dynamics.t, dynamics.x, dynamics.p]
     gradient = ca.densify(ca.gradient(value, dynamics.x))
-    return Evaluator(ca.Function("integral", arguments, [ca.densify(value), gradient]))
+    function = Evaluator(ca.Function("integral", arguments, [ca.densify(value), gradient]))
+    return Integral(name, function, len(dynamics.values))
 
 
 def independent(gradients: np.ndarray, changes: np.ndarray, tolerance: float) -> list[int]:

@@ -53,7 +53,7 @@ def _returns(task: Task, shot: Shot, times: int) -> bool:
             end = flow.fly_to(first, replace(task.passage, count=count), piece).end
         amounts = group.nearest(task.whole(first), task.whole(end))
         back = group.undo(amounts, task.whole(end))
-        apart = np.abs((task.part(back) - task.vector(first)) / task.sizes)
+        apart = np.abs((task.part(back) - first.x) / task.sizes)
         return float(np.max(apart)) <= ALIKE and _alike(task, first, amounts, piece)
     return False
 

@@ -100,7 +100,7 @@ def multipliers(task: Task, shot: Shot, slopes: Slopes) -> Multipliers:
     reduced = quotient.T @ matrix @ quotient
     rows: list[np.ndarray] = []
     for integral in task.integrals:
-        row = cotangent(task, integral.gradient(node, task.own), basis)
+        row = cotangent(task, integral, node, basis)
         size = float(np.linalg.norm(row)) or 1.0
         trivial[integral.name] = float(np.linalg.norm(row @ matrix - row)) / size
         rows.append(quotient.T @ (row / size))

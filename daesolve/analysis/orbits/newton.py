@@ -18,7 +18,6 @@ from daesolve.analysis.orbits.shooting import (
     assembled,
     conditions,
     moved,
-    names_of,
     shoot,
     slopes_of,
 )
@@ -230,7 +229,7 @@ def _factored(task: Task, shot: Shot, matrix: np.ndarray) -> Factors:
 
 def _away(task: Task, shot: Shot, guess: Guess) -> float:
     """Return the distance of the first place from the guess, in sizes."""
-    apart = task.vector(shot.guess.nodes[0]) - task.vector(guess.nodes[0])
+    apart = shot.guess.nodes[0].x - guess.nodes[0].x
     return float(np.max(np.abs(apart / task.sizes)))
 
 
@@ -243,7 +242,7 @@ def still(task: Task, shot: Shot) -> float:
 def _most(task: Task, shot: Shot, step: np.ndarray) -> list[str]:
     """Return the names of the one or two states that a step changes most, at the first place."""
     along = np.abs(shot.bases[0] @ step[shot.spans[0]])
-    names = list(names_of(task))
+    names = task.flow.names
     return [names[int(k)] for k in np.argsort(-along)[:2] if along[k] >= 0.1 * np.max(along)]
 
 
@@ -261,6 +260,6 @@ def _missed(task: Task, shot: Shot) -> str:
     more = max(4, 2 * task.pieces)
     return (
         "no orbit was found: after Newton's steps the state misses itself by "
-        f"{shot.residual:.2g} of its size, most in {names_of(task)[worst]!r}; give a closer "
+        f"{shot.residual:.2g} of its size, most in {task.flow.names[worst]!r}; give a closer "
         f"guess, or pieces={more}"
     )

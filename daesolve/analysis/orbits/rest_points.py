@@ -9,12 +9,11 @@ import numpy as np
 
 from daesolve.analysis.orbits.pieces import Node, flown
 from daesolve.analysis.orbits.shooting import Shot, Task
+from daesolve.analysis.orbits.steady_states import slopes_along
 from daesolve.errors import DaesolveError
 
 STEPS = 12
 """Steps of the Gauss-Newton method from the slowest place."""
-ASIDE = 1e-6
-"""The difference, in sizes, for differentiating rates."""
 STILL = 1e-9
 """A rate, in sizes per period, that counts as zero."""
 NEAR = 0.1
@@ -35,14 +34,8 @@ def rest_point(task: Task, shot: Shot) -> Mapping[str, float] | None:
             free = {task.flow.names[index] for index in task.group.shifts}
             named = zip(task.flow.names, node.x.tolist(), strict=True)
             return {name: value for name, value in named if name not in free}
-        columns: list[np.ndarray] = []
-        for direction in basis.T:
-            sides = [
-                task.flow.rate(Node(node.time, node.x + side * sizes * direction, node.p)) / sizes
-                for side in (ASIDE, -ASIDE)
-            ]
-            columns.append((sides[0] - sides[1]) / (2.0 * ASIDE))
-        change = basis @ np.linalg.lstsq(np.array(columns).T, -rate, rcond=1e-8)[0]
+        slopes = slopes_along(task, node, basis, lambda place: task.flow.rate(place) / sizes)
+        change = basis @ np.linalg.lstsq(slopes, -rate, rcond=1e-8)[0]
         if not np.max(np.abs(change)) <= NEAR:
             return None
         try:

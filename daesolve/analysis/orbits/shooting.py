@@ -15,8 +15,9 @@ regular family.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import casadi as ca
 import numpy as np
@@ -37,6 +38,9 @@ BESIDE_SECTION = 0.1
 """How far from its section, as a part of the period, a first place is moved onto it."""
 
 
+Slope = TypeVar("Slope", float, np.ndarray)
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """The definition of a periodic motion.
@@ -55,8 +59,6 @@ class Task:
         The first integrals, with alpha.
     family
         The quantities with prescribed values at the first place.
-    remembered
-        The indices of values in p that store part of the state.
     rule
         The period as a function of parameters; None if it is a number or free.
     steady
@@ -73,7 +75,6 @@ class Task:
     passage: Passage | None
     integrals: tuple[Integral, ...] = ()
     family: tuple[tuple[Integral, float], ...] = ()
-    remembered: tuple[int, ...] = ()
     rule: ca.Function | None = None
     steady: bool = False
     seam: int | None = None
@@ -118,30 +119,20 @@ class Task:
 
     @property
     def sizes(self) -> np.ndarray:
-        """The sizes of the states, and of the remembered values."""
-        return np.concatenate([self.manifold.sizes, np.ones(len(self.remembered))])
+        """The sizes of the states."""
+        return self.manifold.sizes
 
     def basis(self, node: Node) -> np.ndarray:
-        """Return orthonormal directions of state and memory, (n + r, d + r), in their sizes."""
-        own = self.manifold.basis(node.time, node.x, node.p)
-        count = len(self.remembered)
-        whole = np.zeros((len(own) + count, own.shape[1] + count))
-        whole[: len(own), : own.shape[1]] = own
-        whole[len(own) :, own.shape[1] :] = np.eye(count)
-        return whole
-
-    def vector(self, node: Node) -> np.ndarray:
-        """Return state and memory of a place, (n + r,)."""
-        return np.concatenate([node.x, node.p[list(self.remembered)]])
+        """Return orthonormal directions of the state, (n, d), in their sizes."""
+        return self.manifold.basis(node.time, node.x, node.p)
 
     def whole(self, node: Node) -> np.ndarray:
         """Return (x, p) of a place."""
         return np.concatenate([node.x, node.p])
 
     def part(self, y: np.ndarray) -> np.ndarray:
-        """Return state and memory from (x, p), or rows of a matrix."""
-        count = len(self.flow.names)
-        return np.concatenate([y[:count], y[count:][list(self.remembered)]])
+        """Return the state from (x, p), or its rows of a matrix."""
+        return y[: len(self.flow.names)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +149,7 @@ class Guess:
 class Shot:
     """The result of a guess: flights, defects, and the bases at the places.
 
-    `defects` are (K, n + r) in the sizes of the states; `period` is the duration of the flights.
+    `defects` are (K, n) in the sizes of the states; `period` is the duration of the flights.
     """
 
     guess: Guess
@@ -230,8 +221,8 @@ def shoot(task: Task, guess: Guess) -> Shot:
     if not len(amounts):
         amounts = task.group.nearest(task.whole(first), task.whole(end))
     back = task.part(task.group.undo(amounts, task.whole(end)))
-    ends = [task.vector(flight.end) for flight in flights[:-1]] + [back]
-    starts = [task.vector(node) for node in (*guess.nodes[1:], first)]
+    ends = [flight.end.x for flight in flights[:-1]] + [back]
+    starts = [node.x for node in (*guess.nodes[1:], first)]
     defects = np.array([(e - s) / task.sizes for e, s in zip(ends, starts, strict=True)])
     period = end.time - first.time
     bases = tuple(task.basis(node) for node in guess.nodes)
@@ -337,10 +328,7 @@ def _start_slopes(task: Task, node: Node, basis: np.ndarray, by: Mapping[str, in
     count = len(node.x)
     values = len(task.flow.whole.values)
     slopes = np.zeros((count + values, basis.shape[1] + len(by)))
-    scaled = task.sizes[:, None] * basis
-    slopes[:count, : basis.shape[1]] = scaled[:count]
-    for row, index in enumerate(task.remembered):
-        slopes[count + index, : basis.shape[1]] = scaled[count + row]
+    slopes[:count, : basis.shape[1]] = task.sizes[:, None] * basis
     for column, index in enumerate(by.values()):
         slopes[count + index, basis.shape[1] + column] = 1.0
         slopes[:count, basis.shape[1] + column] = follows(task, node, index)
@@ -352,16 +340,17 @@ def follows(task: Task, node: Node, index: int) -> np.ndarray:
     if task.manifold.dimension == len(node.x):
         return np.zeros(len(node.x))
     step = 1e-5 * max(abs(node.p[index]), 1.0)
-    sides: list[np.ndarray] = []
-    for side in (step, -step):
+
+    def states(change: float) -> np.ndarray:
         p = node.p.copy()
-        p[index] += side
-        sides.append(task.flow.consistent(node.time, node.x, p).x)
-    return (sides[0] - sides[1]) / (2.0 * step)
+        p[index] += change
+        return task.flow.consistent(node.time, node.x, p).x
+
+    return central_slope(states, step)
 
 
 def _part_of(task: Task, back: np.ndarray, found: Derivatives) -> np.ndarray:
-    """Return state and memory of derivatives of (x, p), taken back by the symmetry."""
+    """Return derivatives of the state from those of (x, p), taken back by the symmetry."""
     values = np.zeros((len(task.flow.value_names), found.state.shape[1]))
     values[: len(found.values)] = found.values
     return task.part(back @ np.vstack([found.state, values]))
@@ -382,12 +371,12 @@ def one_period(task: Task, shot: Shot) -> Trajectory:
 def _by_amounts(task: Task, shot: Shot) -> np.ndarray:
     end, onto = task.whole(shot.flights[-1].end), shot.bases[0]
     columns: list[np.ndarray] = []
-    for place in range(len(shot.amounts)):
-        step = np.zeros(len(shot.amounts))
-        step[place] = BY_DIFFERENCE
-        ahead, behind = (task.group.undo(shot.amounts + s, end) for s in (step, -step))
-        change = task.part(ahead - behind) / (2.0 * BY_DIFFERENCE)
-        columns.append(onto.T @ (change / task.sizes))
+    for direction in np.eye(len(shot.amounts)):
+
+        def start(step: float, direction: np.ndarray = direction) -> np.ndarray:
+            return task.part(task.group.undo(shot.amounts + step * direction, end))
+
+        columns.append(onto.T @ (central_slope(start, BY_DIFFERENCE) / task.sizes))
     return np.array(columns).reshape(len(columns), onto.shape[1]).T
 
 
@@ -410,21 +399,18 @@ def conditions(task: Task, shot: Shot) -> Conditions:
     rows: list[np.ndarray] = []
     right: list[float] = []
     if task.free_period:
-        rows.append(_unit(tangent(task, task.flow.rate(node), basis)))
+        rows.append(unit(tangent(task, task.flow.rate(node), basis)))
         right.append(0.0)
     generators = task.part(task.group.generators(task.whole(node)))
     for column in generators.T:
-        rows.append(_unit(basis.T @ (column / task.sizes)))
+        rows.append(unit(basis.T @ (column / task.sizes)))
         right.append(0.0)
     for integral, value in task.family:
-        row = cotangent(task, integral.gradient(node, task.own), basis)
+        row = cotangent(task, integral, node, basis)
         size = float(np.linalg.norm(row)) or 1.0
         rows.append(row / size)
-        right.append((value - integral.value(node, task.own)) / size)
-    columns = [
-        _unit(cotangent(task, integral.gradient(node, task.own), basis))
-        for integral in task.integrals
-    ]
+        right.append((value - integral.value(node)) / size)
+    columns = [unit(cotangent(task, integral, node, basis)) for integral in task.integrals]
     count = basis.shape[1]
     return Conditions(
         np.array(rows).reshape(len(rows), count),
@@ -435,15 +421,21 @@ def conditions(task: Task, shot: Shot) -> Conditions:
 
 def tangent(task: Task, rate: np.ndarray, basis: np.ndarray) -> np.ndarray:
     """Return a rate of the state in the coordinates of a basis."""
-    return basis[: len(rate)].T @ (rate / task.manifold.sizes)
+    return basis.T @ (rate / task.sizes)
 
 
-def cotangent(task: Task, gradient: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    """Return a gradient by the state in the coordinates of a basis."""
-    return basis[: len(gradient)].T @ (gradient * task.manifold.sizes)
+def cotangent(task: Task, integral: Integral, node: Node, basis: np.ndarray) -> np.ndarray:
+    """Return the gradient of an integral at a place in the coordinates of a basis."""
+    return basis.T @ (integral.gradient(node) * task.sizes)
 
 
-def _unit(vector: np.ndarray) -> np.ndarray:
+def central_slope(function: Callable[[float], Slope], step: float) -> Slope:
+    """Return the derivative of a function at zero, by a central difference."""
+    return (function(step) - function(-step)) / (2.0 * step)
+
+
+def unit(vector: np.ndarray) -> np.ndarray:
+    """Return a vector of length one; zero stays."""
     return vector / (float(np.linalg.norm(vector)) or 1.0)
 
 
@@ -456,17 +448,22 @@ def moved(task: Task, shot: Shot, step: np.ndarray, part: float) -> Guess:
         period, at = period + float(step[at]), at + 1
     amounts = guess.amounts + step[at : at + len(guess.amounts)]
     at += len(guess.amounts)
-    nodes: list[Node] = []
-    first = guess.nodes[0].time
-    for k, node in enumerate(guess.nodes):
-        change = task.sizes * (shot.bases[k] @ step[shot.spans[k]])
-        p = node.p.copy()
-        states = len(node.x)
-        p[list(task.remembered)] += change[states:]
-        time = first + k * period / task.pieces
-        nodes.append(task.flow.consistent(time, node.x + change[:states], p))
-    nodes[0] = task.begun(nodes[0], period)
-    return Guess(tuple(nodes), period, amounts, step[at : at + len(task.integrals)])
+    pairs = zip(shot.bases, shot.spans, strict=True)
+    changes = [task.sizes * (basis @ step[span]) for basis, span in pairs]
+    nodes = displaced(task, guess.nodes, changes, period)
+    return Guess(nodes, period, amounts, step[at : at + len(task.integrals)])
+
+
+def displaced(
+    task: Task, nodes: Sequence[Node], changes: Sequence[np.ndarray], period: float
+) -> tuple[Node, ...]:
+    """Return places after changes of their states, at their times in a period."""
+    begin = nodes[0].time
+    first, *others = (
+        task.flow.consistent(begin + k * period / task.pieces, node.x + change, node.p)
+        for k, (node, change) in enumerate(zip(nodes, changes, strict=True))
+    )
+    return (task.begun(first, period), *others)
 
 
 def assembled(
@@ -487,8 +484,3 @@ def assembled(
     matrix[last, at + len(shot.amounts) :] = given.unfolding
     matrix[size:, spans[0]] = given.rows
     return matrix, right
-
-
-def names_of(task: Task) -> Sequence[str]:
-    """Return the names of state and memory."""
-    return (*task.flow.names, *(task.flow.value_names[k] for k in task.remembered))

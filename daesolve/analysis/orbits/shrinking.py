@@ -48,9 +48,7 @@ def shrunk_to(curve: Curve, before: CurvePoint, after: CurvePoint) -> str:
     try:
         guess = Guess((Node(nodes[0].time, x, nodes[0].p),), PART * before.shot.period, np.zeros(0))
         steady = Curve(task, curve.axis, guess)
-        along = np.zeros(len(steady.vector(guess, value)))
-        along[-1] = 1.0
-        start = steady.at_value(guess, value, along)
+        start = steady.at_value(guess, value, steady.upward(guess))
         place = CurveEvaluation(steady, steady.linear(start.guess, start.value), start.value)
         turning = [complex(v) for v in place.spectrum.values if v.imag > 0.0]
         pair = min(turning, key=lambda v: abs(abs(v) - 1.0))

@@ -84,10 +84,7 @@ def orbit_at(
     Return None if there is none.
     """
     guess = here.guess if isinstance(here, CurvePoint) else here
-    before = np.zeros(len(curve.vector(guess, value)))
-    before[-1] = 1.0
-    if isinstance(here, CurvePoint):
-        before = here.tangent
+    before = here.tangent if isinstance(here, CurvePoint) else curve.upward(guess)
     try:
         return curve.at_value(guess, value, before, exact=exact)
     except DaesolveError:

@@ -37,8 +37,7 @@ def moved_start(curve: Curve, point: CurvePoint) -> CurvePoint | None:
         return None
     nodes = [task.flow.fly(node, later).end for node in point.guess.nodes]
     guess = replace(point.guess, nodes=tuple(nodes))
-    before = np.zeros(len(point.tangent))
-    before[-1] = np.sign(point.forward)
+    before = np.sign(point.forward) * curve.upward(guess)
     return curve.at_value(guess, point.value, before)
 
 

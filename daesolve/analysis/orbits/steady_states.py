@@ -8,14 +8,23 @@ little off may fall into the reach of another motion.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from daesolve.analysis.orbits.flights import Node
-from daesolve.analysis.orbits.shooting import Shot, Slopes, Task, shoot, slopes_of
+from daesolve.analysis.orbits.shooting import (
+    Shot,
+    Slopes,
+    Task,
+    central_slope,
+    shoot,
+    slopes_of,
+    unit,
+)
 from daesolve.core.expressions.singular_values import null_space
 from daesolve.core.preparation.lately import prepare_once
 from daesolve.core.preparation.preparing import Prepared
@@ -119,37 +128,37 @@ def _missing(task: Task, node: Node) -> np.ndarray:
     """Return the rates beside the symmetry, in sizes per s, and the misses of a family."""
     sizes = task.manifold.sizes
     family = [
-        (integral.value(node, task.own) - value)
-        / (float(np.linalg.norm(integral.gradient(node, task.own)[: len(sizes)] * sizes)) or 1.0)
+        (integral.value(node) - value)
+        / (float(np.linalg.norm(integral.gradient(node) * sizes)) or 1.0)
         for integral, value in task.family
     ]
-    return np.concatenate([_rest(task, node), family])
+    return np.concatenate([rate_beside_symmetry(task, node), family])
 
 
-def _rest(task: Task, node: Node) -> np.ndarray:
+def rate_beside_symmetry(task: Task, node: Node) -> np.ndarray:
     """Return the rate without what the symmetry makes of it, in sizes, per s."""
     sizes = task.manifold.sizes
     rate = task.flow.rate(node) / sizes
-    generators = task.group.generators(task.whole(node))[: len(rate)] / sizes[:, None]
+    generators = task.part(task.group.generators(task.whole(node))) / sizes[:, None]
     return rate - generators @ np.linalg.lstsq(generators, rate, rcond=None)[0]
 
 
 def _slopes(task: Task, node: Node, basis: np.ndarray) -> np.ndarray:
     """Return the derivatives of what is missing along the constraints, rates first."""
-    sizes = task.manifold.sizes
-    columns = [
-        (
-            _rest(task, Node(node.time, node.x + ASIDE * sizes * direction, node.p))
-            - _rest(task, Node(node.time, node.x - ASIDE * sizes * direction, node.p))
-        )
-        / (2.0 * ASIDE)
-        for direction in basis.T
-    ]
-    rows = [np.array(columns).T]
-    for integral, _ in task.family:
-        gradient = integral.gradient(node, task.own)[: len(sizes)] * sizes
-        rows.append((gradient / (float(np.linalg.norm(gradient)) or 1.0))[None, :] @ basis)
-    return np.vstack(rows)
+    rates = slopes_along(task, node, basis, partial(rate_beside_symmetry, task))
+    family = [unit(one.gradient(node) * task.sizes)[None, :] @ basis for one, _ in task.family]
+    return np.vstack([rates, *family])
+
+
+def slopes_along(
+    task: Task, node: Node, basis: np.ndarray, function: Callable[[Node], np.ndarray]
+) -> np.ndarray:
+    """Return the derivatives of a function of places along directions in sizes, as columns."""
+
+    def beside(direction: np.ndarray, step: float) -> np.ndarray:
+        return function(Node(node.time, node.x + step * task.sizes * direction, node.p))
+
+    return np.array([central_slope(partial(beside, d), ASIDE) for d in basis.T]).T
 
 
 def prepared_near(system: System, request: Request) -> Prepared:

@@ -6,17 +6,17 @@ import math
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from daesolve.analysis.orbits.bordered import DIFFERENCE, Crossing, CurveEvaluation
-from daesolve.analysis.orbits.curve import Curve, CurvePoint, Extra, LinearEquations
+from daesolve.analysis.orbits.curve import Curve, Extra, LinearEquations
 from daesolve.analysis.orbits.finding import finished
 from daesolve.analysis.orbits.monodromy import multipliers
-from daesolve.analysis.orbits.newton import NewtonSolution
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.pieces import Passage
-from daesolve.analysis.orbits.shooting import Guess, Task, shoot, slopes_of
+from daesolve.analysis.orbits.shooting import Guess, Task, central_slope, shoot, slopes_of
 from daesolve.analysis.orbits.special import Kind
 from daesolve.errors import NotPeriodicError
 
@@ -125,9 +125,8 @@ def _oscillation(curve: Curve, guess: Guess, value: float, amplitude: float) -> 
     scale = float(np.max(manifold.sizes[oscillating] / moves[oscillating]))
     manifold.sizes = np.maximum(manifold.sizes, scale * moves)
     free = replace(task, manifold=manifold, steady=False, free_period=True, pieces=1)
-    whole = np.zeros(len(free.sizes))
-    whole[: len(pair)] = np.real(pair) * task.manifold.sizes / manifold.sizes
-    return _aside(curve, free, guess, value, whole, period, amplitude)
+    direction = np.real(pair) * task.sizes / manifold.sizes
+    return _aside(curve, free, guess, value, direction, period, amplitude)
 
 
 def _aside(
@@ -137,12 +136,11 @@ def _aside(
     """Return the orbit of a task whose first place lies aside; solve for the value of the axis."""
     direction = direction / np.linalg.norm(direction)
     first = guess.nodes[0]
-    states = len(first.x)
-    x = first.x + amplitude * (task.sizes * direction)[:states]
+    x = first.x + amplitude * (task.sizes * direction)
     start = task.flow.consistent(first.time, x, first.p)
     one = shoot(task, Guess((start,), period, np.zeros(0), guess.alpha))
     onward = Curve(task, curve.axis, one.guess)
-    centre = task.vector(first) / task.sizes
+    centre = first.x / task.sizes
     ambient = np.zeros(len(onward.vector(one.guess, value)))
     ambient[: len(direction)] = direction
 
@@ -186,13 +184,13 @@ def _tangents(curve: Curve, guess: Guess, value: float) -> tuple[np.ndarray, np.
     condition, none = Crossing(place), np.zeros(0)
     embedding = place.linear.embedding
     free = np.linalg.svd(place.linear.matrix)[2][-2:].T
-    columns: list[np.ndarray] = []
-    for column in (embedding @ free).T:
-        sides: list[np.ndarray] = []
-        for part in (DIFFERENCE, -DIFFERENCE):
-            moved, there = curve.moved(guess, value, part * column)
-            sides.append(condition(CurveEvaluation(curve, curve.linear(moved, there), there), none))
-        columns.append((sides[0] - sides[1]) / (2.0 * DIFFERENCE))
+
+    def beside(column: np.ndarray, part: float) -> np.ndarray:
+        moved, there = curve.moved(guess, value, part * column)
+        return condition(CurveEvaluation(curve, curve.linear(moved, there), there), none)
+
+    ways = (embedding @ free).T
+    columns = [central_slope(partial(beside, column), DIFFERENCE) for column in ways]
     border = embedding.T @ condition.right
     border = border / np.linalg.norm(border, axis=0)
     form = (border.T @ free).T @ np.array(columns).T
@@ -206,8 +204,5 @@ def _tangents(curve: Curve, guess: Guess, value: float) -> tuple[np.ndarray, np.
 
 
 def _solved(curve: Curve, guess: Guess, value: float, aside: Extra) -> PeriodicOrbit:
-    before = np.zeros(len(curve.vector(guess, value)))
-    before[-1] = 1.0
-    found: CurvePoint = curve.corrected(guess, value, aside, before, exact=True)
-    whole = NewtonSolution(found.shot, found.slopes, (found.shot.residual,), found.accuracy)
-    return finished(curve.task_at(found.value), whole, verify=True)
+    found = curve.corrected(guess, value, aside, curve.upward(guess), exact=True)
+    return finished(curve.task_at(found.value), found.solution, verify=True)
