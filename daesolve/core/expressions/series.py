@@ -13,17 +13,13 @@ from daesolve.core.expressions.translation import constants_of, named_operations
 
 HIGHEST_PRODUCT = 1024
 """The highest whole power computed by products."""
-ENTIRE = frozenset(
-    {ca.OP_ASSIGN, ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE,
-     ca.OP_SIN, ca.OP_COS, ca.OP_EXP, ca.OP_SINH, ca.OP_COSH}
-)  # fmt: skip
-"""Operations whose results have a series that converges wherever that of the states does."""
 EXPONENTIAL = frozenset({ca.OP_EXP, ca.OP_EXPM1, ca.OP_SINH, ca.OP_COSH})
 """Operations whose results may overflow."""
-EXPANDABLE = ENTIRE | EXPONENTIAL | frozenset(
-    {ca.OP_DIV, ca.OP_INV, ca.OP_SQRT, ca.OP_LOG, ca.OP_POW, ca.OP_CONSTPOW, ca.OP_TAN, ca.OP_ASIN,
-     ca.OP_ACOS, ca.OP_ATAN, ca.OP_ATAN2, ca.OP_TANH, ca.OP_ASINH, ca.OP_ACOSH, ca.OP_ATANH,
-     ca.OP_ERF, ca.OP_LOG1P, ca.OP_HYPOT, ca.OP_IF_ELSE_ZERO}
+EXPANDABLE = EXPONENTIAL | frozenset(
+    {ca.OP_ASSIGN, ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE, ca.OP_SIN,
+     ca.OP_COS, ca.OP_DIV, ca.OP_INV, ca.OP_SQRT, ca.OP_LOG, ca.OP_POW, ca.OP_CONSTPOW, ca.OP_TAN,
+     ca.OP_ASIN, ca.OP_ACOS, ca.OP_ATAN, ca.OP_ATAN2, ca.OP_TANH, ca.OP_ASINH, ca.OP_ACOSH,
+     ca.OP_ATANH, ca.OP_ERF, ca.OP_LOG1P, ca.OP_HYPOT, ca.OP_IF_ELSE_ZERO}
 )  # fmt: skip
 """Operations whose results have a series; for branches, only if parameters decide."""
 
@@ -46,23 +42,6 @@ def _is_given(function: ca.Function, number: int, given: Collection[int]) -> boo
     if operation == ca.OP_INPUT:
         return operands[0] == 2
     return operation == ca.OP_CONST or number in given
-
-
-def is_entire(function: ca.Function) -> bool:
-    """Return whether a function of (t, x, p) has a series wherever the states have one.
-
-    Others, such as 1/x, may have a pole within a step that the series of the states does not show.
-    """
-    known: list[bool] = []
-    for operation, operands in program(function).steps:
-        if operation in (ca.OP_CONST, ca.OP_INPUT):
-            known.append(operation == ca.OP_CONST or operands[0] == 2)
-            continue
-        known.append(all(known[int(index)] for index in operands))
-        over_a_number = operation == ca.OP_DIV and known[int(operands[1])]
-        if not (known[-1] or operation in ENTIRE or over_a_number):
-            return False
-    return True
 
 
 def may_overflow(function: ca.Function) -> bool:

@@ -64,11 +64,6 @@ class Action:
         return any(getattr(part, "whenever_past", False) for part in self.parts)
 
     @property
-    def series_vanish(self) -> bool:
-        """Whether forces may be constant until the event, so that series may end early."""
-        return any(getattr(part, "forces_may_be_constant", False) for part in self.parts)
-
-    @property
     def interrupts(self) -> bool:
         """Whether the smooth motion ends at the event, because of a reset or a stop."""
         return self.stops or self.reset is not None

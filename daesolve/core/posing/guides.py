@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import casadi as ca
 
@@ -215,13 +214,6 @@ def guides(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _OtherSupports(Reset):
-    """Other supports become loaded; until then friction along a straight line is constant."""
-
-    forces_may_be_constant: ClassVar[bool] = True
-
-
 def guide_events(guides: Guides, kinetic: ca.SX) -> list[Event]:
     """Return the events at which the loaded supports change or the motion ends.
 
@@ -238,7 +230,7 @@ def guide_events(guides: Guides, kinetic: ca.SX) -> list[Event]:
         return {n: guides.values[n] * (1 - 2 * fired[k]) for k, n in enumerate(variants)}
 
     loaded = ca.vertsplit(guides.variants * guides.reactions.vector)
-    events = [Event(SWITCH, loaded, FALLING, _OtherSupports(other_supports))]
+    events = [Event(SWITCH, loaded, FALLING, Reset(other_supports))]
     senses = [support.sense for support in guides.rubbing if support.sense is not None]
     if senses:
         slips = [s.sense * s.slip for s in guides.rubbing if s.sense is not None]

@@ -31,12 +31,6 @@ if hy is not None:
     # If it does not isolate a zero of a guard it says so; the state is tested as well.
     hy.set_logger_level_error()
 
-SUCCESS, LIMIT, NOT_FINITE = (
-    int(getattr(hy.taylor_outcome, name)) if hy is not None else code
-    for code, name in enumerate(("success", "time_limit", "err_nf_state"))
-)
-"""How a step ends; any other end is that of an event, -1 - its index."""
-
 
 def _same(a: Any) -> Any:
     return a

@@ -104,13 +104,10 @@ class Scaling:
             scaling = chosen.grown_to(state.x)
             taken = 0 if whole is None else len(whole.samples)
             end, outgrown = scaling.leg(solver, problem, state, until, at[taken:], observe)
-            whole = end if whole is None else _joined(whole, end)
+            whole = end if whole is None else whole.followed_by(end)
             if not outgrown or end.time == until or (end.steps == 0 and scaling == chosen):
                 return whole
-            chosen, state = (
-                scaling.grown_to(end.state),
-                State(end.time, end.state, state.p, state.motion),
-            )
+            chosen, state = scaling.grown_to(end.state), State(end.time, end.state, state.p)
 
     def foresee(
         self,
@@ -153,7 +150,7 @@ class Scaling:
     ) -> tuple[SegmentEnd, bool]:
         """Integrate as far as no state outgrows its exponent; return whether one does."""
         units, second = _powers(self.states), float(np.ldexp(1.0, self.time))
-        start = State(state.time / second, state.x / units, state.p, state.motion)
+        start = State(state.time / second, state.x / units, state.p)
         watched = _MultipliedBack(observe, units, second)
         end = solver.segment(
             scaled(problem, self),
@@ -171,18 +168,6 @@ class Scaling:
             hits=tuple(hits),
         )
         return unscaled, watched.outgrown and end.status is Status.HALTED
-
-
-def _joined(first: SegmentEnd, second: SegmentEnd) -> SegmentEnd:
-    """Return two parts of a segment as one."""
-    samples = [table for table in (first.samples, second.samples) if len(table)]
-    return replace(
-        second,
-        samples=np.vstack(samples) if samples else second.samples,
-        hits=(*first.hits, *second.hits),
-        steps=first.steps + second.steps,
-        rhs_evaluations=first.rhs_evaluations + second.rhs_evaluations,
-    )
 
 
 class _MultipliedBack:

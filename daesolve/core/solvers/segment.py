@@ -47,16 +47,11 @@ class State:
         (size,) state of the problem.
     p
         (np,) parameters, discrete values, rates and references.
-    motion
-        What the segments of one motion have in common; None for a segment on its own. What a method
-        has kept of a segment it may use for the next one of the same motion alone, so that a run
-        never depends on the runs before it.
     """
 
     time: float
     x: np.ndarray
     p: np.ndarray
-    motion: object | None = None
 
 
 Observer = Callable[[StepBlock], object]

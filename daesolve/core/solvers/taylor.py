@@ -20,11 +20,10 @@ from daesolve.core.expressions.series import may_overflow, missing_in_series
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.solvers.base import Compilation, Solver, positive
 from daesolve.core.solvers.segment import NOT_FINITE, Observer, SegmentEnd, State, Status
-from daesolve.core.solvers.series_events import finds_events, halts_in_kernel
+from daesolve.core.solvers.series_events import halts_in_kernel
 from daesolve.errors import MissingBackendError, OutOfRangeError, is_one_of
 
 if TYPE_CHECKING:
-    from daesolve.core.solvers.event_stepping import EventIntegrator
     from daesolve.core.solvers.heyoka_stepping import PiecewiseIntegrator
     from daesolve.core.solvers.kernel_events import KernelEventIntegrator
     from daesolve.core.solvers.kernel_stepping import KernelIntegrator
@@ -111,14 +110,12 @@ class Taylor(Solver):
         )
 
     def halts_at_events(self, problem: OdeProblem) -> bool:
-        """Return whether the engine locates the events: where some reset, and series hold."""
-        if self._engine(problem, 0.0) == "heyoka":
-            return finds_events(problem)
-        return halts_in_kernel(problem)
+        """Return whether the kernel locates the events, in the guards' series."""
+        return self._engine(problem, 0.0) == "kernel" and halts_in_kernel(problem)
 
     def follows_time_guards(self, problem: OdeProblem) -> bool:
         """Return whether the kernel follows the guards' series."""
-        return self._engine(problem, 0.0) == "kernel" and halts_in_kernel(problem)
+        return self.halts_at_events(problem)
 
     def reset_chains(
         self, problem: OdeProblem, resets: Mapping[int, ca.Function]
@@ -140,13 +137,11 @@ class Taylor(Solver):
         if self.engine != "auto":
             return self.engine
         asked = self.code != "auto" or self.optimisation is not None
-        halts = halts_in_kernel(problem)
         # Where it can, the kernel continues from reset to reset by itself.
-        events = finds_events(problem) and not halts
-        often = halts and any(e.then.reset is not None and not e.listed for e in problem.events)
+        resets = any(e.then.reset is not None and not e.listed for e in problem.events)
+        often = resets and halts_in_kernel(problem)
         pays = steps >= PAYS_FROM and problem.rhs.n_instructions() <= PAYS_TO and not often
-        wanted = asked or pays or events
-        return "heyoka" if wanted and _heyoka() is not None else "kernel"
+        return "heyoka" if (asked or pays) and _heyoka() is not None else "kernel"
 
     @property
     def any_time(self) -> bool:
@@ -202,12 +197,12 @@ class Taylor(Solver):
             from daesolve.core.solvers.kernel_stepping import KernelIntegrator
 
             return KernelIntegrator(self.tolerance, problem, bounded=bounded)
-        from daesolve.core.solvers.event_stepping import EventIntegrator
         from daesolve.core.solvers.heyoka_stepping import PiecewiseIntegrator
 
-        kind = EventIntegrator if self.halts_at_events(problem) else PiecewiseIntegrator
         compact = self.code == "compact"
-        return kind(self.tolerance, compact, self.optimisation, problem, bounded=bounded)
+        return PiecewiseIntegrator(
+            self.tolerance, compact, self.optimisation, problem, bounded=bounded
+        )
 
     @staticmethod
     def is_about_code(note: str) -> bool:
@@ -267,8 +262,6 @@ def _has_rate(problem: OdeProblem, state: State) -> bool:
     return bool(np.all(np.isfinite(rate)))
 
 
-TaylorIntegrator = Union[
-    "KernelIntegrator", "KernelEventIntegrator", "PiecewiseIntegrator", "EventIntegrator"
-]
+TaylorIntegrator = Union["KernelIntegrator", "KernelEventIntegrator", "PiecewiseIntegrator"]
 _made: WeakKeyDictionary[OdeProblem, dict[tuple[Taylor, bool], TaylorIntegrator]]
 _made = WeakKeyDictionary()

@@ -10,10 +10,8 @@ import pytest
 import daesolve as ds
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.solvers import State, Status
-from tests.conftest import WITHOUT_HEYOKA
 from tests.systems import oscillator, prepared_run
 
-needs_heyoka = pytest.mark.skipif(WITHOUT_HEYOKA, reason="heyoka is not installed")
 SOLVERS = [ds.Taylor, ds.Dop853, ds.Cvodes, ds.RadauIIA]
 
 
@@ -61,11 +59,10 @@ def test_a_segment_ends_with_the_last_step_that_is_believed(
     assert abs(end.state[0] - np.sin(end.time)) < 1e-6
 
 
-@pytest.mark.parametrize("engine", ["kernel", pytest.param("heyoka", marks=needs_heyoka)])
-def test_events_that_an_engine_finds_itself_are_dropped_too(engine: str) -> None:
+def test_events_that_the_kernel_finds_itself_are_dropped_too() -> None:
     """The body meets the wall at pi / 6, and the doubt begins before that."""
     run = prepared_run(oscillator(events=_reset), 40.0, {"x": -0.5, "x_dot": 1.0})
-    solver = ds.Taylor(tolerance=1e-16, engine=engine).configured(run.problem, 1.0)
+    solver = ds.Taylor(tolerance=1e-16, engine="kernel").configured(run.problem, 1.0)
     assert solver.halts_at_events(run.problem)
     start = State(0.0, run.initial, run.values)
     at = np.array([0.1, 0.9])

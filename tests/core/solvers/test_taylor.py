@@ -157,19 +157,19 @@ def test_a_run_by_heyoka_does_not_depend_on_the_runs_before_it():
 
 
 def test_a_stretch_is_integrated_through_pauses_to_its_end():
-    """Where a guard was zero and is past it, heyoka pauses after a step for the guard's sake."""
+    """Where a guard turns beside zero, the kernel pauses at the next guard of time."""
     q, d = ds.coordinates(x="m"), ds.discrete(count=0.0)
-    mark = ds.Event("mark", q.x, ds.FALLING, ds.Reset({"count": d.count + 1}))
+    count = ds.Reset({"count": d.count + 1})
+    graze = ds.Event("graze", q.x + 1 + 1e-15, ds.FALLING, count)
+    tick = ds.Event("tick", ds.time - 5.0, ds.FALLING, count)
     energies = {"kinetic": q.dot.x**2 / 2, "potential": q.x**2 / 2}
-    swing = ds.MechanicalSystem(q, **energies, discrete=d, events=[mark])
-    solver, begin = ds.Taylor(engine="heyoka"), {"x": 1.0, "x_dot": 0.0}
-    prepared = prepared_run(swing, 8.0, begin, solver=solver)
-    rest = np.zeros(prepared.problem.size - 2)
-    start = State(math.pi / 2, np.concatenate([[-1e-17, -1.0], rest]), prepared.values)
+    swing = ds.MechanicalSystem(q, **energies, discrete=d, events=[graze, tick])
+    prepared = prepared_run(swing, 8.0, {"x": 1.0}, solver=ds.Taylor(engine="kernel"))
+    start = State(0.0, prepared.initial, prepared.values)
     times = np.array([1.6, 4.5, 7.0])
     paused = prepared.integrated(start, 7.0, times, unobserved)
     assert paused.status is Status.PAUSED
-    assert paused.time < 4.5
+    assert paused.time == 5.0
     end = solve_through(fresh_state(prepared, None), start, 7.0, times, unobserved)
     assert (end.status, end.time) == (Status.REACHED, 7.0)
     assert end.samples[:, 0] == pytest.approx(np.cos(times), abs=1e-14)

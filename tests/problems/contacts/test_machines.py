@@ -109,17 +109,8 @@ def test_a_slower_bird_is_caught_by_the_cycle():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("blind", [False, True])
-def test_the_woodpecker_pecks_on_where_a_solver_is_blind_to_an_event_that_was_met_slowly(
-    blind, monkeypatch
-):
-    """At the start the slip begins with a rate of 1e-14: its end must be found nonetheless.
-
-    Where the solver passes it over, what guards are beyond it is not what they may be.
-    """
-    stepping = pytest.importorskip("daesolve.core.solvers.event_stepping")
-    if blind:
-        monkeypatch.setattr(stepping.EventIntegrator, "_blind_to_others", lambda self: False)
+def test_the_woodpecker_pecks_on_where_an_event_is_met_slowly():
+    """At the start the slip begins with a rate of 1e-14: its end must be found nonetheless."""
     run = ds.problem("woodpecker").case("cycle").solve()
     assert run.outcome is ds.Outcome.COMPLETED, run.message
     assert len(times_of(run, "lower_slips")) == 11

@@ -39,7 +39,7 @@ def solve_through(
     """Integrate a stretch whose guards are known, without pauses to look at them."""
     end = run.solve(start, until, at, observe)
     while end.status is Status.PAUSED:
-        here = State(end.time, end.state, start.p, start.motion)
+        here = State(end.time, end.state, start.p)
         end = end.followed_by(run.solve(here, until, at[len(end.samples) :], observe))
     return end
 
@@ -106,7 +106,7 @@ def solve_past_errors(
         over = end.status is not Status.STOPPED or first_stop(problem, hits) is not None
         if over or len(hits) == len(end.hits) or end.time == here.time:
             return replace(end, hits=hits), kept
-        here = State(end.time, end.state, start.p, start.motion)
+        here = State(end.time, end.state, start.p)
         rest = solve_within_budget(run, here, until, at[len(end.samples) :], observe, unbound)
         end = replace(end, hits=hits).followed_by(rest)
 
@@ -230,7 +230,7 @@ def _states(run: RunState, start: State, until: float, times: np.ndarray) -> np.
     segment = prepared.scaling.segment
     end = segment(prepared.solver, silent, start, until, times, unobserved)
     while end.status is Status.PAUSED:
-        here, rest = State(end.time, end.state, start.p, start.motion), times[len(end.samples) :]
+        here, rest = State(end.time, end.state, start.p), times[len(end.samples) :]
         end = end.followed_by(segment(prepared.solver, silent, here, until, rest, unobserved))
     run.record.rhs_evaluations += end.rhs_evaluations
     if end.status is Status.FAILED:

@@ -82,7 +82,7 @@ def to_boundary(
     tuple or None
         How the run ends there, if it does.
     """
-    transitions, past, motion = run.transitions, list[int](), object()
+    transitions, past = run.transitions, list[int]()
     while True:
         here = resets.follow(here, boundary)
         run.record.boundaries.append(here)
@@ -90,7 +90,7 @@ def to_boundary(
             past = transitions.late(here.time, here.state, run.values(here))
         reach = run.ahead.reach(here.time, boundary)
         reach = scheduled(run.scheduled, here.time, reach, run.values(here))
-        end = _segment(run, here, reach, motion)
+        end = _segment(run, here, reach)
         if run.conservation is not None and run.conservation.pending:
             run.watch_the_rest()
         if run.monitor.over:
@@ -131,12 +131,12 @@ def _through(
 # -- one segment -----------------------------------------------------------------------------------
 
 
-def _segment(run: RunState, here: Boundary, until: float, motion: object) -> SegmentEnd:
+def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
     """Integrate until a time or a guard; take in samples, and events that are only recorded."""
     record, transitions, switched = run.record, run.transitions, run.switched
     at = run.schedule.up_to(record.taken, until)
     times, looking = among(run, at, looks(run, here.time, until))
-    start = State(here.time, here.state, run.values(here), motion)
+    start = State(here.time, here.state, run.values(here))
     see_reset(run, here)
     if run.motion is not None:
         run.motion.begin(here.time, start.p, here.whole_turns)
