@@ -27,7 +27,7 @@ from daesolve.core.equations.dynamics import Alternatives, Dynamics, GoalRow
 from daesolve.core.equations.projection import Level, Projection, levels, metrics
 from daesolve.core.equations.scaled_rows import without_rounding
 from daesolve.core.expressions.blocks import evaluate_block
-from daesolve.core.expressions.identities import is_combination
+from daesolve.core.expressions.identity import is_combination
 from daesolve.core.expressions.singular_values import equilibrated, singular_directions
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.symbols import symbol
@@ -73,7 +73,6 @@ def proven(
     places = [list(dynamics.values).index(name) for name in fixed]
     symbols = ca.vertcat(ca.SX(0, 1), *[dynamics.p[place] for place in places])
     known = ca.vertcat(ca.SX(0, 1), *[ca.SX(numbers[name]) for name in fixed])
-    inputs = [dynamics.t, dynamics.x, dynamics.p]
 
     def with_numbers(expression: ca.SX) -> ca.SX:
         return ca.substitute(expression, symbols, known)
@@ -86,7 +85,7 @@ def proven(
         level = [own.chain[0] for own in kept if own.kind == row.kind]
         if row.kind == "nonholonomic":
             level += [own.chain[1] for own in kept if own.kind == "holonomic"]
-        if is_combination(with_numbers(row.chain[0]), list(map(with_numbers, level)), inputs):
+        if is_combination(with_numbers(row.chain[0]), list(map(with_numbers, level))):
             found.append(name)
     return found
 

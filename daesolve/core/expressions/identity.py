@@ -20,9 +20,12 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions.program import program
+from daesolve.core.expressions.singular_values import shortest_solution
 
 MODERATE = 8
 """The number of points with numbers of order one."""
+MODERATE_DECADES = 0.5
+"""The number of decades that numbers of order one span above and below one."""
 WIDE = np.repeat([6.0, 18.0], [16, 32])
 """For each of the other points, the number of decades above and below one that the sizes of
 numbers span.
@@ -79,6 +82,26 @@ def vanishing(expression: ca.SX, known: Mapping[int, float] | None = None) -> np
 def vanishes(expression: ca.SX, known: Mapping[int, float] | None = None) -> bool:
     """Return whether an expression is proved to be zero everywhere; see `vanishing`."""
     return bool(np.all(vanishing(expression, known)))
+
+
+def is_combination(target: ca.SX, others: Sequence[ca.SX]) -> bool:
+    """Return whether a scalar is proved to be a combination of others with constant factors.
+
+    Parameters
+    ----------
+    target, others
+        Scalars of any free symbols.
+    """
+    column = ca.vertcat(target, *others)
+    symbols = ca.symvar(column)
+    function = ca.Function("combination", symbols, [ca.densify(column)], {"cse": True})
+    points = _Points([None] * len(symbols), wide=np.full(len(others), MODERATE_DECADES))
+    with np.errstate(all="ignore"):
+        table = np.array([value.number + 0.0 for value in points.of(function)])
+    table = table[:, np.all(np.isfinite(table), axis=0)].T
+    rows = np.vstack([table.real, table.imag])  # A square root may be imaginary.
+    factors = shortest_solution(rows[:, 1:], rows[:, 0])
+    return vanishes(target - ca.dot(ca.DM(factors), ca.vertcat(ca.SX(0, 1), *others)))
 
 
 def at_random_points(

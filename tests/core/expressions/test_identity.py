@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from daesolve.core.expressions.identity import vanishes, vanishing
+from daesolve.core.expressions.identity import is_combination, vanishes, vanishing
 
 X, Y, Z = ca.SX.sym("x"), ca.SX.sym("y"), ca.SX.sym("z")
 W, INERTIA = ca.SX.sym("w", 3), ca.SX.sym("inertia", 3, 3)
@@ -87,3 +87,41 @@ def test_the_same_question_has_the_same_answer() -> None:
     answers = [vanishing(ca.vertcat(GYROSCOPIC, X)).tolist() for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
     assert np.shape(answers[0]) == (2, 1)
+
+
+COMBINED = {
+    "a multiple": (2 * X - 2 * Y, [X - Y]),
+    "a sum": (X + Y, [X, Y]),
+    "a square expanded": ((X + Y) ** 2, [X**2 + 2 * X * Y, Y**2]),
+    "pythagoras": (ca.sin(X) ** 2, [1 - ca.cos(X) ** 2]),
+    "the sine of a sum": (ca.sin(X + Y), [ca.sin(X) * ca.cos(Y), ca.cos(X) * ca.sin(Y)]),
+    "twice an angle": (ca.cos(2 * X), [2 * ca.cos(X) ** 2 - 1]),
+    "one exponential": (3 * ca.exp(X - Y), [ca.exp(-Y + X)]),
+    "the square of a root": (ca.sqrt(X**2 + 1) ** 2, [X**2, ca.SX(1)]),
+    "ends of a beam": (Y + ca.sin(X), [Y, Y - ca.sin(X)]),
+}
+UNCOMBINED = {
+    "an offset": (X - 1, [X]),
+    "a factor that varies": (X * Y, [Y]),
+    "an exponential that is not seen near zero": (X - Y + Z * ca.exp(-((X - 60) ** 2)), [X - Y]),
+    "another frequency": (ca.sin(0.1 * X), [ca.sin(X)]),
+    "a small share": (X + 1e-12 * Y, [X]),
+    "a share that is small by the unit of what it holds": (X - Y - (Z / 1e4) ** 4 * X, [X - Y]),
+    "a function of another": (ca.tanh(X), [X]),
+}
+
+
+@pytest.mark.parametrize("name", COMBINED)
+def test_combinations_are_proved(name: str) -> None:
+    assert is_combination(*COMBINED[name])
+
+
+@pytest.mark.parametrize("name", UNCOMBINED)
+def test_what_is_no_combination_is_not_proved(name: str) -> None:
+    assert not is_combination(*UNCOMBINED[name])
+
+
+def test_high_powers_with_many_terms_are_no_obstacle() -> None:
+    power = (X + Y + Z + ca.sin(X) + ca.sin(Y) + ca.sin(Z)) ** 10
+    assert not is_combination(power, [power + 1])
+    assert is_combination(2 * power, [power])
