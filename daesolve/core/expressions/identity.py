@@ -12,15 +12,16 @@ detected.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
 
 import casadi as ca
 import numpy as np
 
-from daesolve.core.expressions.program import program
 from daesolve.core.expressions.singular_values import shortest_solution
+from daesolve.core.expressions.translation import OPERATION_NAMES, translate
 
 MODERATE = 8
 """The number of points with numbers of order one."""
@@ -47,10 +48,26 @@ UNIT = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False)
 class _Value:
-    """Numbers at the points, and their rounding errors in units of the last place."""
+    """Numbers at the points, with their rounding errors and their origin.
+
+    Parameters
+    ----------
+    number, error
+        (k,) the numbers, and their errors in units of the last place.
+    place
+        Its index among the values of a function.
+    operation, operands
+        What made it.
+    power
+        The base and the exponent of a whole power.
+    """
 
     number: np.ndarray
     error: np.ndarray
+    place: int = -1
+    operation: int = ca.OP_INPUT
+    operands: tuple[_Value, ...] = ()
+    power: tuple[_Value, int] | None = None
 
 
 def vanishing(expression: ca.SX, known: Mapping[int, float] | None = None) -> np.ndarray:
@@ -148,11 +165,10 @@ class _Points:
         self.generator = np.random.default_rng(11)
         self.wide = wide
         self.inputs = [
-            self.any_number() if number is None else self.exactly(number) for number in given
+            self.any_number() if number is None else np.full(self.count, number) for number in given
         ]
-        self.drawn: dict[tuple[str, int], np.ndarray] = {}
-        self.powers: dict[int, tuple[int, int]] = {}
-        self.values: list[_Value] = []
+        self.drawn: dict[tuple[str | int, ...], np.ndarray] = {}
+        self.places = itertools.count()
 
     @property
     def count(self) -> int:
@@ -166,10 +182,6 @@ class _Points:
             10.0 ** self.generator.uniform(-self.wide, self.wide),
         )
         return sizes * self.generator.choice([-1.0, 1.0], self.count)
-
-    def exactly(self, number: float) -> np.ndarray:
-        """Return one number at all points."""
-        return np.full(self.count, number)
 
     def meeting(self, function: ca.Function, solved: Sequence[int]) -> np.ndarray:
         """Return a function where its last entries are zero, (k, n), by Newton's method.
@@ -201,114 +213,102 @@ class _Points:
 
     def of(self, function: ca.Function) -> list[_Value]:
         """Return the entries of a function's only output."""
-        self.values = []
-        walked = program(function)
-        steps = walked.steps
-        for place, (operation, operands) in enumerate(steps):
-            if operation == ca.OP_INPUT:
-                source: int = operands[0]
-                self.values.append(_Value(self.inputs[source], np.zeros(self.count)))
-            elif operation == ca.OP_CONST:
-                number = self.exactly(float(operands[0]))
-                self.values.append(_Value(number, np.abs(number)))
-            else:
-                self.values.append(self.result(place, operation, operands, steps))
-        nothing = _Value(np.zeros(self.count), np.zeros(self.count))
-        found = [nothing] * function.nnz_out(0)
-        for element, value in walked.outputs[0]:
-            found[element] = self.values[value]
-        return found
+        self.places = itertools.count()
+        none = np.zeros(self.count)
+        inputs = [[_Value(number, none, next(self.places))] for number in self.inputs]
+        table = {operation: partial(self.result, operation) for operation in OPERATION_NAMES}
+        (column,) = translate(function, inputs, table, self.constant)
+        return column
 
-    def result(
-        self,
-        place: int,
-        operation: int,
-        operands: Sequence[int],
-        steps: Sequence[tuple[int, tuple[Any, ...]]],
-    ) -> _Value:
+    def constant(self, number: float) -> _Value:
+        """Return one number at all points."""
+        numbers = np.full(self.count, float(number))
+        return _Value(numbers, np.abs(numbers), next(self.places), ca.OP_CONST)
+
+    def result(self, operation: int, *operands: _Value) -> _Value:
         """Return the result of an operation on values."""
-        power = self.power(operation, operands, steps)
-        if power is not None:
-            self.powers[place] = power
-            base, exponent = power
-            if abs(exponent) > HIGHEST:
-                return self.high_power(base, exponent)
-        if operation == ca.OP_IF_ELSE_ZERO:
-            return _product(self.truth(operands[0], steps), self.values[operands[1]])
-        rule = _RULES.get(operation)
-        if rule is not None:
-            return rule(*[self.values[k] for k in operands])
-        own = _OWN.get(operation)
-        if own is not None:
-            return own(self, operands[0], steps)
-        return self.random((f"{operation}:{operands[1:]}", operands[0]))
+        power = _power(operation, operands)
+        if power is not None and abs(power[1]) > HIGHEST:
+            value = self.high_power(*power)
+        elif operation in _RULES:
+            value = _RULES[operation](*operands)
+        elif operation in _OWN:
+            value = _OWN[operation](self, *operands)
+        else:
+            value = self.random(operation, *operands)
+        return replace(
+            value, place=next(self.places), operation=operation, operands=operands, power=power
+        )
 
-    def power(
-        self, operation: int, operands: Sequence[int], steps: Sequence[tuple[int, tuple[Any, ...]]]
-    ) -> tuple[int, int] | None:
-        """Return the base and the exponent of a whole power; None if it is not one."""
-        known = [self.powers.get(k, (k, 1)) for k in operands]
-        if operation == ca.OP_SQ:
-            return known[0][0], 2 * known[0][1]
-        if operation == ca.OP_INV:
-            return known[0][0], -known[0][1]
-        if operation == ca.OP_MUL and known[0][0] == known[1][0]:
-            return known[0][0], known[0][1] + known[1][1]
-        if operation == ca.OP_DIV and known[0][0] == known[1][0]:
-            return known[0][0], known[0][1] - known[1][1]
-        if operation in (ca.OP_POW, ca.OP_CONSTPOW) and steps[operands[1]][0] == ca.OP_CONST:
-            exponent = float(steps[operands[1]][1][0])
-            if abs(exponent) < 1e6 and exponent == round(exponent):
-                return known[0][0], known[0][1] * int(exponent)
-        return None
-
-    def high_power(self, base: int, exponent: int) -> _Value:
+    def high_power(self, base: _Value, exponent: int) -> _Value:
         """Return a power with fourth powers replaced by a random value."""
         fourths, rest = divmod(abs(exponent), HIGHEST)
-        found, factor = self.random(("fourth", base)), self.values[base]
-        number: np.ndarray = found.number**fourths * factor.number**rest
+        number: np.ndarray = self.random("fourth", base).number ** fourths * base.number**rest
         if exponent < 0:
             number = 1.0 / number
-        relative = rest * factor.error / np.abs(factor.number) if rest else 0.0
+        relative = rest * base.error / np.abs(base.number) if rest else 0.0
         return _Value(number, (abs(exponent) + relative) * np.abs(number))
 
-    def random(self, key: tuple[str, int]) -> _Value:
-        """Return a random value, the same for the same key."""
+    def random(self, name: str | int, *operands: _Value) -> _Value:
+        """Return a random value, the same for the same operands."""
+        key = (name, *[operand.place for operand in operands])
         if key not in self.drawn:
             self.drawn[key] = self.any_number()
         return _Value(self.drawn[key], np.zeros(self.count))
 
-    def exponential(self, operand: int, steps: Sequence[tuple[int, tuple[Any, ...]]]) -> _Value:
+    def exponential(self, operand: _Value) -> _Value:
         """Return exp of a value as a random one, and exp of its negative as the inverse."""
-        if steps[operand][0] == ca.OP_NEG:
-            return _inverse(self.random(("exp", steps[operand][1][0])))
-        return self.random(("exp", operand))
+        if operand.operation == ca.OP_NEG:
+            return _inverse(self.random("exp", *operand.operands))
+        return self.random("exp", operand)
 
-    def truth(self, operand: int, steps: Sequence[tuple[int, tuple[Any, ...]]]) -> _Value:
+    def truth(self, operand: _Value) -> _Value:
         """Return a random value for a condition, which enters linearly."""
-        if steps[operand][0] in _CONDITIONS:
-            return self.values[operand]
-        return self.random(("truth", operand))
+        return operand if operand.operation in _CONDITIONS else self.random("truth", operand)
 
-    def negation(self, operand: int, steps: Sequence[tuple[int, tuple[Any, ...]]]) -> _Value:
+    def negation(self, operand: _Value) -> _Value:
         """Return 1.0 if a condition does not hold."""
-        return _difference(_ONE, self.truth(operand, steps))
+        return _difference(_ONE, self.truth(operand))
 
-    def sign(self, operand: int, steps: Sequence[tuple[int, tuple[Any, ...]]]) -> _Value:
+    def branch(self, condition: _Value, value: _Value) -> _Value:
+        """Return a value if a condition holds, otherwise zero."""
+        return _product(self.truth(condition), value)
+
+    def size(self, operand: _Value) -> _Value:
+        """Return the value with the sign of its own."""
+        return _product(self.sign(operand), operand)
+
+    def sign(self, operand: _Value) -> _Value:
         """Return 1.0 or -1.0: an identity that holds for both signs holds for the right one."""
-        key = ("sign", operand)
+        key = ("sign", operand.place)
         if key not in self.drawn:
             self.drawn[key] = self.generator.choice([-1.0, 1.0], self.count)
         return _Value(self.drawn[key], np.zeros(self.count))
 
-    def root(self, operand: int, steps: Sequence[tuple[int, tuple[Any, ...]]]) -> _Value:
+    def root(self, operand: _Value) -> _Value:
         """Return either of the roots: sqrt(x**2) is not identical with x, but with |x|."""
-        squared = self.values[operand]
-        inside = squared.number
+        inside = operand.number
         number = np.sqrt(inside.astype(complex) if np.any(inside < 0.0) else inside)
-        error = np.where(squared.error == 0.0, 0.0, squared.error / (2.0 * np.abs(number)))
-        branch = self.sign(operand, steps).number
-        return _Value(branch * number, error + np.abs(number))
+        error = np.where(operand.error == 0.0, 0.0, operand.error / (2.0 * np.abs(number)))
+        return _Value(self.sign(operand).number * number, error + np.abs(number))
+
+
+def _power(operation: int, operands: Sequence[_Value]) -> tuple[_Value, int] | None:
+    """Return the base and the exponent of a whole power; None if it is not one."""
+    base, exponent = operands[0].power or (operands[0], 1)
+    if operation == ca.OP_SQ:
+        return base, 2 * exponent
+    if operation == ca.OP_INV:
+        return base, -exponent
+    if operation in (ca.OP_MUL, ca.OP_DIV):
+        other, further = operands[1].power or (operands[1], 1)
+        sign = 1 if operation == ca.OP_MUL else -1
+        return (base, exponent + sign * further) if other is base else None
+    if operation in (ca.OP_POW, ca.OP_CONSTPOW) and operands[1].operation == ca.OP_CONST:
+        times = float(operands[1].number[0])
+        if abs(times) < 1e6 and times == round(times):
+            return base, exponent * int(times)
+    return None
 
 
 def _rounded(number: np.ndarray, error: np.ndarray) -> _Value:
@@ -382,15 +382,14 @@ _RULES: dict[int, Callable[..., _Value]] = {
     ca.OP_TAN: _tangent,
 }
 """Operations that are evaluated directly."""
-_Own = Callable[[_Points, int, Sequence[tuple[int, tuple[Any, ...]]]], _Value]
 
 
-def _of_exponential(function: Callable[[_Value, _Value], _Value]) -> _Own:
+def _of_exponential(function: Callable[[_Value, _Value], _Value]) -> Callable[..., _Value]:
     """Return a function of exp(a) and exp(-a)."""
 
-    def own(points: _Points, operand: int, steps: Any) -> _Value:
-        found = points.exponential(operand, steps)
-        return function(found, _inverse(found))
+    def own(points: _Points, operand: _Value) -> _Value:
+        up = points.exponential(operand)
+        return function(up, _inverse(up))
 
     return own
 
@@ -400,7 +399,7 @@ def _hyperbolic_tangent(up: _Value, down: _Value) -> _Value:
 
 
 _HALF = _Value(np.array(0.5), np.array(0.0))
-_OWN: dict[int, _Own] = {
+_OWN: dict[int, Callable[..., _Value]] = {
     ca.OP_EXP: _Points.exponential,
     ca.OP_EXPM1: _of_exponential(lambda up, down: _difference(up, _ONE)),
     ca.OP_SINH: _of_exponential(lambda up, down: _product(_HALF, _difference(up, down))),
@@ -408,9 +407,8 @@ _OWN: dict[int, _Own] = {
     ca.OP_TANH: _of_exponential(_hyperbolic_tangent),
     ca.OP_SIGN: _Points.sign,
     ca.OP_NOT: _Points.negation,
-    ca.OP_FABS: lambda points, operand, steps: _product(
-        points.sign(operand, steps), points.values[operand]
-    ),
+    ca.OP_FABS: _Points.size,
     ca.OP_SQRT: _Points.root,
+    ca.OP_IF_ELSE_ZERO: _Points.branch,
 }
 """Operations that are random, but related to others of the same operand."""
