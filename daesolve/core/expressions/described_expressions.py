@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.core.expressions.translation import OPERATION_NAMES
+from daesolve.core.expressions.translation import OPERATION_NAMES, function_of_symbols
 from daesolve.errors import NotResumableError, is_number
 
 NUMBERS = {name: operation for operation, name in OPERATION_NAMES.items()}
@@ -23,8 +23,7 @@ LEAVES = frozenset({"input", "const", "output", "parameter", "call"})
 def described(parts: Sequence[ca.SX]) -> dict[str, Any]:
     """Return scalar expressions as data."""
     column = ca.densify(ca.vertcat(*parts))
-    symbols = ca.symvar(column)
-    function = ca.Function("described", [ca.vertcat(ca.SX(0, 1), *symbols)], [column])
+    function, symbols = function_of_symbols(column)
     steps: list[list[Any]] = []
     results = [0] * column.numel()
     places: dict[int, int] = {}

@@ -15,8 +15,12 @@ from functools import partial
 
 import casadi as ca
 
-from daesolve.core.expressions.program import program
-from daesolve.core.expressions.translation import OPERATION_NAMES, Table, translate
+from daesolve.core.expressions.translation import (
+    OPERATION_NAMES,
+    Table,
+    function_of_symbols,
+    translate,
+)
 from daesolve.errors import UnsupportedError
 
 MOST_TERMS = 100
@@ -40,6 +44,9 @@ Terms = dict[Monomial, float]
 ONE: Monomial = ()
 
 
+_SIZES: Table = dict.fromkeys(OPERATION_NAMES, lambda *operands: 1 + sum(operands))
+
+
 class _TooLongError(UnsupportedError):
     """There are too many terms."""
 
@@ -55,8 +62,7 @@ def expanded(expression: ca.SX) -> ca.SX:
     """
     if expression.is_constant() or expression.is_symbolic():
         return expression
-    symbols = ca.symvar(expression)
-    function = ca.Function("f", [ca.vertcat(*symbols)], [expression])
+    function, symbols = function_of_symbols(expression)
     writer = _Expander()
     inputs = [writer.factor(("symbol", symbol.name()), symbol) for symbol in symbols]
     try:
@@ -69,15 +75,9 @@ def expanded(expression: ca.SX) -> ca.SX:
 
 def printed_size(expression: ca.SX) -> int:
     """Return the number of printed operations, with repeated parts counted each time."""
-    symbols = ca.symvar(expression)
-    function = ca.Function("f", [ca.vertcat(ca.SX(0, 1), *symbols)], [expression])
-    whole = program(function)
-    sizes: list[int] = []
-    for operation, operands in whole.steps:
-        leaf = operation in (ca.OP_CONST, ca.OP_INPUT)
-        values: tuple[int, ...] = () if leaf else operands
-        sizes.append(0 if leaf else 1 + sum(sizes[value] for value in values))
-    return sum(sizes[value] for pairs in whole.outputs for _, value in pairs)
+    function, symbols = function_of_symbols(expression)
+    columns = translate(function, [[0] * len(symbols)], _SIZES, lambda _: 0)
+    return sum(map(sum, columns))
 
 
 def _number(value: float) -> Terms:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, cast
 
 import casadi as ca
@@ -16,8 +17,13 @@ import numpy as np
 from daesolve.core.expressions.expanding import expanded, printed_size
 from daesolve.core.expressions.identity import vanishing
 from daesolve.core.expressions.linear import solve_small
-from daesolve.core.expressions.program import program
-from daesolve.core.expressions.translation import NUMPY_TABLE, Table, translate
+from daesolve.core.expressions.translation import (
+    NUMPY_TABLE,
+    OPERATION_NAMES,
+    Table,
+    function_of_symbols,
+    translate,
+)
 
 CONDITIONS = frozenset({ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE})
 TURNING = frozenset({ca.OP_SIN, ca.OP_COS, ca.OP_TAN})
@@ -46,26 +52,23 @@ def decided(expression: ca.SX, values: Mapping[str, float]) -> dict[str, float]:
     values
         Constant values along the motion, by name.
     """
-    symbols = ca.symvar(expression)
-    found: set[str] = set()
-    known: list[frozenset[str] | None] = []
-    for operation, operands in program(
-        ca.Function("f", [ca.vertcat(*symbols)], [expression])
-    ).steps:
-        if operation == ca.OP_CONST:
-            known.append(frozenset())
-        elif operation == ca.OP_INPUT:
-            name = symbols[int(operands[1])].name()
-            known.append(frozenset({name}) if name in values else None)
-        else:
-            values_of: tuple[int, ...] = operands
-            parts = [known[value] for value in values_of]
-            fixed = [part for part in parts if part is not None]
-            whole = frozenset[str]().union(*fixed) if len(fixed) == len(parts) else None
-            if operation in CONDITIONS and whole is not None:
-                found |= whole
-            known.append(whole)
-    return {name: values[name] for name in sorted(found)}
+    deciding: set[str] = set()
+
+    def names_in(operation: int, *operands: frozenset[str] | None) -> frozenset[str] | None:
+        """Return the names of the only values in an expression; None if it contains others."""
+        fixed = [operand for operand in operands if operand is not None]
+        if len(fixed) < len(operands):
+            return None
+        names = frozenset[str]().union(*fixed)
+        if operation in CONDITIONS:
+            deciding.update(names)
+        return names
+
+    function, symbols = function_of_symbols(expression)
+    given = [frozenset({s.name()}) if s.name() in values else None for s in symbols]
+    table = {operation: partial(names_in, operation) for operation in OPERATION_NAMES}
+    translate(function, [given], table, lambda _: frozenset[str]())
+    return {name: values[name] for name in sorted(deciding)}
 
 
 def with_values(
@@ -87,10 +90,9 @@ def with_values(
     -----
     The cosine of a right angle becomes zero, although it is not zero in floating point.
     """
-    symbols = ca.symvar(expression)
+    function, symbols = function_of_symbols(expression)
     if not symbols:
         return expression
-    function = ca.Function("f", [ca.vertcat(*symbols)], [expression])
     inputs = [_Known.of(symbol, values, decide) for symbol in symbols]
     [column] = translate(function, [inputs], _TABLE, _Known.number, "formulas")
     entries = [known.shown for known in column]
@@ -177,7 +179,9 @@ def _simplified(entry: ca.SX, symbols: ca.SX) -> ca.SX:
 
 def _plain(entry: ca.SX) -> bool:
     """Return whether an expression contains nothing that could cancel."""
-    return entry.is_constant() or entry.is_symbolic() or _length(entry) <= FEW
+    if entry.is_constant() or entry.is_symbolic():
+        return True
+    return function_of_symbols(entry)[0].n_instructions() <= FEW
 
 
 def _free(entry: ca.SX, symbols: ca.SX) -> ca.SX:
@@ -197,15 +201,9 @@ def _free(entry: ca.SX, symbols: ca.SX) -> ca.SX:
 
 def _agree(one: ca.SX, other: ca.SX) -> bool:
     """Return whether two expressions agree somewhere; at zero they may have no value."""
-    symbols = ca.symvar(one)
-    point = 0.7 + 0.3 * np.sin(1.0 + np.arange(len(symbols)))
-    values = ca.Function("f", [ca.vertcat(*symbols)], [one, other])(point)
+    function, symbols = function_of_symbols(one, other)
+    values = function(0.7 + 0.3 * np.sin(1.0 + np.arange(len(symbols))))
     return math.isclose(float(values[0]), float(values[1]), rel_tol=1e-9, abs_tol=1e-12)
-
-
-def _length(expression: ca.SX) -> int:
-    symbols = ca.symvar(expression)
-    return ca.Function("f", [ca.vertcat(ca.SX(0, 1), *symbols)], [expression]).n_instructions()
 
 
 def collected(column: ca.SX, rates: ca.SX, symbols: ca.SX) -> ca.SX:

@@ -319,6 +319,13 @@ def function_of(
     return ca.Function(name, list(inputs), dense, names[0], names[1], {"cse": share})
 
 
+def function_of_symbols(*expressions: ca.SX) -> tuple[ca.Function, list[ca.SX]]:
+    """Return expressions as a function of a column of their symbols, and these symbols."""
+    symbols = ca.symvar(ca.veccat(*expressions))
+    column = ca.vertcat(ca.SX(0, 1), *symbols)
+    return ca.Function("expressions", [column], [*expressions]), symbols
+
+
 def sharing(expressions: Sequence[ca.SX]) -> list[ca.SX]:
     """Return expressions that share their common subexpressions, all of them at once."""
     return ca.cse(list(expressions))

@@ -18,7 +18,6 @@ import numpy as np
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.somewhere import somewhere
 from daesolve.core.expressions.expanding import printed_size
-from daesolve.core.expressions.linearity import is_linear
 from daesolve.core.expressions.reading import (
     LARGEST_BLOCK,
     plain_pivot,
@@ -27,6 +26,7 @@ from daesolve.core.expressions.reading import (
     solved,
 )
 from daesolve.core.expressions.singular_values import independent_rows
+from daesolve.core.expressions.structure import is_linear
 from daesolve.core.posing.symbols import symbol
 
 INDEPENDENT = 1e-9

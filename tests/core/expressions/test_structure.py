@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from daesolve.core.expressions.structure import after_a_turn
+from daesolve.core.expressions.structure import after_a_turn, is_linear
 
 T, X, P = ca.SX.sym("t"), ca.SX.sym("x", 3), ca.SX.sym("p", 2)
 PHI, PSI, Y = X[0], X[1], X[2]
@@ -99,3 +99,35 @@ def test_a_hundred_angles_in_fifteen_thousand_instructions() -> None:
     assert function.n_instructions() > 15_000
     found = after_a_turn(function, range(100))[0]
     assert all(value.same.all() for value in found)
+
+
+FIRST, SECOND, FREE = (ca.SX.sym(name) for name in ("n", "m", "x"))
+
+LINEAR = [
+    ca.SX(3.0),
+    ca.floor(FREE) * ca.sign(FREE) / FREE,
+    -2.0 * FIRST + SECOND / (1.0 + FREE**2) - FIRST,
+    ca.if_else(FREE > 0.0, FIRST, SECOND * FREE) * ca.sin(FREE),
+    (FIRST + 1.0) * FREE,
+]
+OTHERS = [
+    FIRST * SECOND,
+    FREE / FIRST,
+    FIRST**2,
+    ca.sqrt(FIRST),
+    ca.sign(FIRST) * FREE,
+    ca.if_else(FIRST > 0.0, FREE, SECOND),
+    ca.fmod(FIRST, FREE),
+    ca.logic_not(FIRST),
+]
+
+
+@pytest.mark.parametrize("expression", LINEAR, ids=str)
+def test_sums_products_with_others_and_branches_chosen_by_others_are_linear(expression):
+    assert is_linear(ca.vertcat(0.0, expression), ca.vertcat(FIRST, SECOND))
+
+
+@pytest.mark.parametrize("expression", OTHERS, ids=str)
+def test_what_hides_a_symbol_in_any_other_operation_is_not(expression):
+    assert not is_linear(ca.vertcat(FIRST, expression), ca.vertcat(FIRST, SECOND))
+    assert is_linear(expression, ca.SX(0, 1))
