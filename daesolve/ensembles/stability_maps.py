@@ -16,7 +16,7 @@ import numpy as np
 from daesolve.analysis.orbits import StabilityMap, stability_map
 from daesolve.analysis.orbits.stability_maps import Plane, Progress
 from daesolve.analysis.orbits.stability_rows import MapRow
-from daesolve.analysis.orbits.stored_map import MapStore
+from daesolve.analysis.orbits.stored_results import MapStore
 from daesolve.ensembles.chunks import SweepTask, WorkerError, case_of
 from daesolve.ensembles.sweeping import check_workers, cores, task_of
 from daesolve.ensembles.workers import Lost, WorkerProcess, connected
@@ -104,7 +104,7 @@ def sweep_stability(
         with closing(answers):
             for rows in answers:
                 for number, row in rows:
-                    store.keep(number, row)
+                    store.add_row(number, row)
                 if progress is not None:
                     progress(len(store.rows), cells[1])
     whole = plane.filled(store.rows)

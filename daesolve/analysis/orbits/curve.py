@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from daesolve.analysis.orbits.integrals import Integral
+from daesolve.analysis.orbits.monodromy import Verdict
 from daesolve.analysis.orbits.newton import ROUNDING, NewtonSolution
 from daesolve.analysis.orbits.pieces import Node
 from daesolve.analysis.orbits.shooting import (
@@ -50,6 +51,11 @@ MISSED = 1e-7
 """The largest distance, in sizes, by which an orbit may miss itself."""
 TOO_FAR = 0.5
 """A correction longer than this, in sizes, and than four times the shortest one is a failure."""
+LEAVING = 0.004
+"""The distance of an event from the start or end of a piece at which it is about to leave, as a
+fraction of the piece."""
+STARTS_TRIED = 40
+"""The number of other starts that are tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -377,3 +383,72 @@ class Curve:
         tangent = linear.embedding @ null
         tangent = tangent / (float(np.linalg.norm(tangent)) or 1.0)
         return tangent if tangent @ before >= 0.0 else -tangent
+
+
+@dataclass(frozen=True, eq=False)
+class BranchPoint:
+    """An orbit of a branch, without its run.
+
+    Parameters
+    ----------
+    value
+        The value of the varied quantity.
+    guess
+        The solution: places, period, amounts of the symmetry.
+    tangent, step
+        The direction of the branch in scaled unknowns, and the next step.
+    period
+        s.
+    multipliers
+        Complex, largest first.
+    verdict
+        As in `PeriodicOrbit`.
+    """
+
+    value: float
+    guess: Guess
+    tangent: np.ndarray
+    step: float
+    period: float
+    multipliers: np.ndarray
+    verdict: Verdict
+
+
+def moved_start(curve: Curve, point: CurvePoint) -> CurvePoint | None:
+    """Return the point with pieces that start far from events; None if the starts may stay.
+
+    The start stays if the orbit ends at a section, or if its state names a family.
+    """
+    task = curve.task
+    named = [integral.name for integral, _ in task.family]
+    if curve.axis.integral is not None:
+        named.append(curve.axis.name)
+    if task.passage is not None or task.steady or any(name in task.flow.names for name in named):
+        return None
+    later = away_from_events(task, point.shot)
+    if later is None:
+        return None
+    nodes = [task.flow.fly(node, later).end for node in point.guess.nodes]
+    guess = replace(point.guess, nodes=tuple(nodes))
+    before = np.sign(point.forward) * curve.upward(guess)
+    return curve.at_value(guess, point.value, before)
+
+
+def away_from_events(task: Task, shot: Shot) -> float | None:
+    """Return by how much later, s, pieces begin far from events; None if they already do."""
+    duration = shot.period / task.pieces
+    parts = np.array([
+        (event.time - flight.start.time) / duration
+        for flight in shot.flights for event in flight.happened if event.after is not None
+    ])  # fmt: skip
+    if not len(parts) or np.min(_to_ends(parts)) >= LEAVING:
+        return None
+    others = np.arange(1, STARTS_TRIED) / STARTS_TRIED
+    distances = [float(np.min(_to_ends(parts - other))) for other in others]
+    return float(others[int(np.argmax(distances))]) * duration
+
+
+def _to_ends(parts: np.ndarray) -> np.ndarray:
+    """Return the distance of fractions of a piece from its start or end."""
+    whole = parts % 1.0
+    return np.minimum(whole, 1.0 - whole)

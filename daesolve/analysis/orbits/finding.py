@@ -11,6 +11,7 @@ from typing import Unpack
 import casadi as ca
 import numpy as np
 
+from daesolve.analysis.orbits.curve import away_from_events
 from daesolve.analysis.orbits.first_look import (
     ASIDE,
     ReturnCondition,
@@ -25,18 +26,26 @@ from daesolve.analysis.orbits.first_look import (
     onto_family,
 )
 from daesolve.analysis.orbits.flights import SEAM, Flow
-from daesolve.analysis.orbits.least_period import multiple_of_least
-from daesolve.analysis.orbits.monodromy import REST, Multipliers, multipliers
+from daesolve.analysis.orbits.monodromy import (
+    CONTINUOUS,
+    REST,
+    Multipliers,
+    jump_between,
+    multipliers,
+)
 from daesolve.analysis.orbits.newton import NewtonSolution, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
-from daesolve.analysis.orbits.orders import CONTINUOUS, jump_between
 from daesolve.analysis.orbits.pieces import Node, Passage
 from daesolve.analysis.orbits.remarks import remarks
 from daesolve.analysis.orbits.shooting import Shot, Task, one_period, slopes_of
-from daesolve.analysis.orbits.starts import away_from_events
 from daesolve.analysis.orbits.steady_states import far_note, prepared_near, steadied
 from daesolve.analysis.orbits.symmetry import UpTo
-from daesolve.analysis.orbits.verification import check_by_run, check_clocks, confirmed
+from daesolve.analysis.orbits.verification import (
+    check_by_run,
+    check_clocks,
+    confirmed,
+    multiple_of_least,
+)
 from daesolve.analysis.sections import guarded
 from daesolve.core.equations.consistency import check_named, start_value
 from daesolve.core.interruptions import noted_interruptions

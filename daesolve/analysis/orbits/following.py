@@ -12,20 +12,23 @@ import numpy as np
 
 from daesolve.analysis.orbits.bordered import Solution
 from daesolve.analysis.orbits.branch import Branch, SpecialPoint, special_point
-from daesolve.analysis.orbits.curve import ContinuationAxis, Curve, CurvePoint
-from daesolve.analysis.orbits.entries import BranchPoint
+from daesolve.analysis.orbits.branch_ends import rest_point, shrunk_to, turned_round
+from daesolve.analysis.orbits.curve import (
+    BranchPoint,
+    ContinuationAxis,
+    Curve,
+    CurvePoint,
+    moved_start,
+)
 from daesolve.analysis.orbits.integrals import pinned
-from daesolve.analysis.orbits.least_period import multiple_of_least
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.remarks import NEAR, nearest_degenerate
-from daesolve.analysis.orbits.rest_points import rest_point
 from daesolve.analysis.orbits.shooting import Guess, shoot
-from daesolve.analysis.orbits.shrinking import shrunk_to, turned_round
 from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at, verdict_of
-from daesolve.analysis.orbits.starts import moved_start
-from daesolve.analysis.orbits.stored_branch import BranchStore, Special
+from daesolve.analysis.orbits.stored_results import BranchStore, Special
 from daesolve.analysis.orbits.switching import hopf_period
 from daesolve.analysis.orbits.touching import passing_rates, touching
+from daesolve.analysis.orbits.verification import multiple_of_least
 from daesolve.core.interruptions import noted_interruptions
 from daesolve.errors import (
     DaesolveError,
@@ -219,7 +222,7 @@ class _Way:
     def follow(self, guess: Guess, value: float) -> None:
         """Follow the branch from an orbit until it ends."""
         curve = self.curve
-        for entry, special, end in self.store.kept(self.sense):
+        for entry, special, end in self.store.stored(self.sense):
             self.entries += [] if entry is None else [entry]
             self.special += [special_point(curve, *one) for one in special]
             self.end = end
@@ -261,7 +264,7 @@ class _Way:
         step, after = following
         if turned_round(curve, point, after):
             self.end = shrunk_to(curve, point, after)
-            self.store.keep(self.sense, None, [], self.end)
+            self.store.add_point(self.sense, None, [], self.end)
             return point, tests
         low, high = self.bounds.low, self.bounds.high
         if not low <= after.value <= high:
@@ -342,7 +345,7 @@ class _Way:
         )
         special: Special = [("grazing", entry, name)] if "grazing" in self.detect else []
         self.special += [special_point(self.curve, *one) for one in special]
-        self.store.keep(self.sense, None, special, self.end)
+        self.store.add_point(self.sense, None, special, self.end)
 
     def _candidates(self, point: CurvePoint, step: float) -> list[str]:
         """Return the events that pass slowly, or a different number of times one step on."""
@@ -405,7 +408,7 @@ class _Way:
         else:
             self.end = f"the branch ends at {name} = {value:.10g}: no orbit was found beyond it"
         self.special += [special_point(self.curve, *one) for one in special]
-        self.store.keep(self.sense, None, special, self.end)
+        self.store.add_point(self.sense, None, special, self.end)
         return point, tests
 
     def _touched(self, point: CurvePoint) -> str | None:
@@ -437,7 +440,7 @@ class _Way:
         entry = self._entry(point, tests)
         self.entries.append(entry)
         self.special += [special_point(self.curve, *one) for one in found]
-        self.store.keep(self.sense, entry, found, self.end)
+        self.store.add_point(self.sense, entry, found, self.end)
         self._report(entry.value)
 
     def _detail(self, kind: Kind, found: Solution) -> str:

@@ -8,10 +8,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from daesolve.analysis.orbits.digits import known, relative
-from daesolve.analysis.orbits.monodromy import Multipliers, Verdict
+from daesolve.analysis.orbits.monodromy import (
+    DirectionalRates,
+    Multipliers,
+    Verdict,
+    directional_rates,
+    most_growth,
+)
 from daesolve.analysis.orbits.newton import NewtonSolution
-from daesolve.analysis.orbits.orders import DirectionalRates, directional_rates, most_growth
 from daesolve.analysis.orbits.pieces import flown
 from daesolve.analysis.orbits.shooting import Task
 from daesolve.core.results.showing import Displayable
@@ -19,6 +23,9 @@ from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.results import EventRecord
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import OutOfRangeError, suggest_names
+
+UNVERIFIED = 6.0
+"""The digits shown of numbers that no other run has confirmed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,3 +206,26 @@ class PeriodicOrbit(Displayable):
         sign = "+" if value.imag > 0.0 else "-"
         size = known(abs(value), off)
         return f"{known(value.real, off)} {sign} {known(abs(value.imag), off)} i, of size {size}"
+
+
+def known(value: float, uncertainty: float) -> str:
+    """Return a number rounded to the power of ten next above its uncertainty.
+
+    If not even its sign is known, the result is zero with as many places.
+
+    >>> known(3.88246375285139, 3e-13), known(-1.9e-30, 1e-14), known(6.02e23, 1e21)
+    ('3.882463752851', '0', '6.02e+23')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    if not uncertainty > 0.0:
+        return f"{value:.15g}"
+    places = math.floor(-math.log10(uncertainty) + 1e-9)
+    size = math.floor(math.log10(abs(value))) if value else -places - 1
+    digits = min(size + 1 + places, 16)
+    return f"{value:.{digits}g}" if digits > 0 else "0"
+
+
+def relative(digits: float) -> float:
+    """Return the relative uncertainty of a number of digits; of six if none were confirmed."""
+    return 10.0 ** -(UNVERIFIED if math.isnan(digits) else digits)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal, TypeAlias
 
@@ -26,8 +26,9 @@ from daesolve.analysis.orbits.bordered import (
     nearest_inverse,
     solve_special,
 )
-from daesolve.analysis.orbits.curve import Curve, CurvePoint
+from daesolve.analysis.orbits.curve import BranchPoint, Curve, CurvePoint
 from daesolve.analysis.orbits.monodromy import Multipliers, Verdict, multipliers
+from daesolve.analysis.orbits.touching import touching
 from daesolve.errors import DaesolveError, NotPeriodicError
 
 Kind: TypeAlias = Literal[
@@ -76,6 +77,8 @@ BESIDE = 0.05
 UNFOLDED = 1e-8
 """The largest distance, in sizes, by which an orbit misses itself if two branches really cross."""
 RATIOS = ((1, 1), (1, 2), (1, 3), (1, 4))
+LEAST_APART = 4.0
+"""The common error of both solutions, relative to the spacing of numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,3 +374,28 @@ def resonance(value: complex) -> str:
         if abs(turn - p / q) < RESONANT or (p == q and abs(turn) < RESONANT):
             return f"{p}:{q}"
     return ""
+
+
+def confirmed_value(curve: Curve, kind: Kind, entry: BranchPoint, detail: str) -> float:
+    """Return the number of digits of a special point's value that other steps confirm.
+
+    NaN if they do not reach it, or if it is not solved for.
+    """
+    if kind in ("degenerate passage", "several at once"):
+        return math.nan
+    refined = curve.task.flow.prepared.solver.refined()
+    try:
+        task = replace(curve.task, flow=curve.task.flow.solved_by(refined))
+        other = Curve(task, curve.axis, entry.guess)
+        linear = other.linear(entry.guess, other.value_of(entry.guess))
+        point = CurvePoint(
+            other.value_of(entry.guess), linear.shot, linear.slopes, entry.tangent, 0, 0.0
+        )
+        if kind == "grazing":
+            again = touching(other, point, detail)[0]
+        else:
+            again = solve_special(other, point, dict(conditions_near(other, kind, point))[kind])
+    except (DaesolveError, KeyError, np.linalg.LinAlgError):
+        return math.nan
+    apart = abs(again.point.value - entry.value) / (abs(entry.value) or curve.axis.scale)
+    return -math.log10(max(apart, LEAST_APART * float(np.finfo(float).eps)))

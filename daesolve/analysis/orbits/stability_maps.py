@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.analysis.orbits.borders import Border, follow_border
 from daesolve.analysis.orbits.branch import COLOURS
 from daesolve.analysis.orbits.curve import ContinuationAxis, Curve, CurvePoint
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.stability_rows import (
+    Border,
     BorderPoint,
     MapRow,
     RowContinuation,
+    follow_border,
     orbit_at,
     row_of,
 )
-from daesolve.analysis.orbits.stored_map import MapStore
+from daesolve.analysis.orbits.stored_results import MapStore
 from daesolve.core.interruptions import noted_interruptions
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
 
@@ -158,7 +159,7 @@ def stability_map(
     store = MapStore(out, plane.identity(orbit))
     missing = [number for number in range(cells[1]) if number not in store.rows]
     for number, row in plane.rows(orbit, missing):
-        store.keep(number, row)
+        store.add_row(number, row)
         if progress is not None:
             progress(len(store.rows), cells[1])
     found = plane.filled(store.rows)

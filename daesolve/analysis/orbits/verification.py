@@ -1,12 +1,14 @@
-"""Verification of an orbit: its own run over ten periods, and a solution with other steps."""
+"""Verification of an orbit: its own run, a solution with other steps, and its least period."""
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from daesolve.analysis.orbits.first_look import places
 from daesolve.analysis.orbits.flights import LONGER, SEAM
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import CONVERGED, NewtonSolution
@@ -21,9 +23,10 @@ from daesolve.analysis.orbits.shooting import (
     shoot,
     slopes_of,
 )
+from daesolve.analysis.orbits.symmetry import check_symmetry
 from daesolve.core.run.solving.repetition import check_verifier
 from daesolve.core.solvers import Solver
-from daesolve.errors import NotPeriodicError
+from daesolve.errors import DaesolveError, NotPeriodicError
 from daesolve.verification.second_run import ANOTHER_METHOD
 
 PERIODS = 10
@@ -36,6 +39,12 @@ ROUNDING = 2.0
 """The rounding that steps leave, relative to the spacing of numbers."""
 ALLOWED = 1e3
 """The accepted error of a run, as a multiple of the rounding of an orbit."""
+PARTS = (2, 3, 5, 7)
+"""The prime factors that are tested, with their products."""
+MOST_TURNS = 64
+"""The largest multiple that is tested."""
+ALIKE = 1e-7
+"""The distance, in sizes, within which the state after part of a period equals the start."""
 
 
 def check_by_run(task: Task, found: NewtonSolution, spectrum: Multipliers) -> str:
@@ -229,3 +238,51 @@ def _repeated(task: Task, found: NewtonSolution, solver: Solver) -> tuple[float,
     ]
     apart = max(float(change) for change in changes)
     return max(apart, abs(here.period - shot.period) / shot.period), again, here
+
+
+def multiple_of_least(task: Task, shot: Shot) -> int:
+    """Return how many times an orbit goes round in its period; one if no repetition is seen.
+
+    A given symmetry allows only those numbers of repetitions after which it is the same again:
+    three for a reflection, any number for a free shift.
+    """
+    times = 1
+    if task.steady:
+        return times
+    for part in PARTS:
+        while times * part <= MOST_TURNS and _returns_after(task, shot, times * part):
+            times *= part
+    return times
+
+
+def _returns_after(task: Task, shot: Shot, times: int) -> bool:
+    """Return whether an orbit has returned after a part of its period."""
+    group, flow, first = task.group, task.flow, shot.guess.nodes[0]
+    power = np.linalg.matrix_power(group.fixed, times)
+    if not np.array_equal(power, group.fixed) or np.any(group.offset):
+        return False
+    piece = shot.period / times
+    with suppress(DaesolveError):
+        if task.passage is None:
+            end = flow.fly(first, piece).end
+        elif task.passage.count % times:
+            return False
+        else:
+            count = task.passage.count // times
+            end = flow.fly_to(first, replace(task.passage, count=count), piece).end
+        amounts = group.nearest(task.whole(first), task.whole(end))
+        back = group.undo(amounts, task.whole(end))
+        apart = np.abs((task.part(back) - first.x) / task.sizes)
+        return float(np.max(apart)) <= ALIKE and _alike(task, first, amounts, piece)
+    return False
+
+
+def _alike(task: Task, node: Node, amounts: np.ndarray, lag: float) -> bool:
+    """Return whether equations that contain time repeat after a part of a period."""
+    if task.flow.autonomous:
+        return True
+    try:
+        check_symmetry(task.flow, task.group, amounts, places(task.flow, node), "", lag)
+    except NotPeriodicError:
+        return False
+    return True

@@ -9,7 +9,7 @@ import casadi as ca
 import pytest
 
 import daesolve as ds
-from daesolve.analysis.orbits.digits import known
+from daesolve.analysis.orbits.orbit import known
 from tests.analysis.orbits import systems
 from tests.analysis.orbits.test_finding import aside, period_of_a_pendulum, start
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.analysis.orbits.monodromy import Multipliers
-from daesolve.analysis.orbits.orders import directional_rates, most_growth
+from daesolve.analysis.orbits.monodromy import Multipliers, directional_rates, most_growth
 
 
 def piece(matrix: np.ndarray, side: float) -> Multipliers:
