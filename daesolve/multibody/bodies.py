@@ -23,9 +23,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.core.posing.goals import Expression, Invariant, as_scalar, is_word
+from daesolve.core.posing.goals import Expression, Invariant
 from daesolve.core.posing.symbols import ANGLE, DifferentiableVector, SymbolVector, time
 from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.multibody.checks import check_name, check_size
 from daesolve.multibody.places import (
     Frame,
     PlanarFrame,
@@ -39,22 +40,6 @@ from daesolve.multibody.places import (
     rotation,
     vanishes,
 )
-
-
-def positive(value: Expression, what: str, unit: str) -> ca.SX:
-    """Return a mass or a moment as an expression.
-
-    Raises
-    ------
-    PosingError
-        It is not a scalar expression.
-    OutOfRangeError
-        It is a number, but not positive.
-    """
-    found = as_scalar(what, value, finite=False)
-    if found.is_constant() and not 0.0 < float(found) < float("inf"):
-        raise OutOfRangeError(f"{what} is {float(found):g} {unit}, but must be > 0")
-    return found
 
 
 def inertia_matrix(given: object, name: str, *, axisymmetric: bool) -> ca.SX:
@@ -178,7 +163,7 @@ class Body:
     start: dict[str, ca.SX] = field(init=False)
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        check_name(self.name, "a body")
         places = {f"{self.name}_{letter}": "m" for letter in "xyz"}
         turns = {f"{self.name}_q{number}": "" for number in range(4)}
         last = "spin" if self.axisymmetric else "w3"
@@ -190,7 +175,9 @@ class Body:
         object.__setattr__(self, "coordinates", q)
         object.__setattr__(self, "velocities", v)
         moments = inertia_matrix(self.inertia, self.name, axisymmetric=self.axisymmetric)
-        object.__setattr__(self, "mass", positive(self.mass, f"the mass of {self.name!r}", "kg"))
+        object.__setattr__(
+            self, "mass", check_size(f"the mass of {self.name!r}", self.mass, "> 0", "kg")
+        )
         object.__setattr__(self, "moments", moments)
         object.__setattr__(self, "start", self._start())
 
@@ -361,11 +348,13 @@ class PlanarBody:
     start: dict[str, ca.SX] = field(init=False)
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        check_name(self.name, "a body")
         names = tuple(f"{self.name}_{part}" for part in ("x", "y", "angle"))
         q = DifferentiableVector(names, ("m", "m", ANGLE), "coordinate")
-        inertia = positive(self.inertia, f"the inertia of {self.name!r}", "kg m^2")
-        object.__setattr__(self, "mass", positive(self.mass, f"the mass of {self.name!r}", "kg"))
+        inertia = check_size(f"the inertia of {self.name!r}", self.inertia, "> 0", "kg m^2")
+        object.__setattr__(
+            self, "mass", check_size(f"the mass of {self.name!r}", self.mass, "> 0", "kg")
+        )
         object.__setattr__(self, "inertia", inertia)
         object.__setattr__(self, "coordinates", q)
         object.__setattr__(self, "start", self._start())
@@ -463,15 +452,3 @@ def rate_of(expression: ca.SX, owners: Iterable[object]) -> ca.SX:
             moving = body.kinematics if isinstance(body, Body) else body.coordinates.dot.vector
             rate = rate + ca.jacobian(expression, body.coordinates.vector) @ moving
     return rate
-
-
-def check_name(name: object) -> None:
-    """Refuse a name that is not a word.
-
-    Raises
-    ------
-    PosingError
-        It is none.
-    """
-    if not is_word(name):
-        raise PosingError(f"the name of a body must be a word, not {name!r}")

@@ -18,10 +18,10 @@ from daesolve.core.posing.symbols import Interval, Parameters
 from daesolve.core.system.system import Output
 from daesolve.errors import PosingError, UnsupportedError
 from daesolve.multibody.bodies import rate_of
+from daesolve.multibody.checks import check_part, check_size
 from daesolve.multibody.compliance import ComplianceLaw
 from daesolve.multibody.contribution import Contribution, merged
 from daesolve.multibody.joints import Prismatic, Revolute
-from daesolve.multibody.loads import check_name, check_size
 from daesolve.multibody.places import PlanarFrame
 from daesolve.multibody.plane_contact import PlaneContact
 from daesolve.multibody.supports import BodySupport, Rubs
@@ -80,8 +80,7 @@ class Clearance:
     compliance: ComplianceLaw | None = None
 
     def __post_init__(self) -> None:
-        what = f"Clearance {self.name!r}"
-        check_name(self.name, what)
+        what = check_part(self, clearance="> 0", radius=">= 0")
         if not isinstance(self.joint, Revolute | Prismatic):
             raise PosingError(f"the {what} needs a revolute or prismatic joint, not {self.joint}")
         if not self.joint.planar:
@@ -90,8 +89,6 @@ class Clearance:
                 "hole along its whole length: use a planar joint, or contacts such as "
                 "RoundContact(inside=True)"
             )
-        check_size(f"the clearance of the {what}", self.clearance, positive=True)
-        check_size(f"the radius of the {what}", self.radius)
         slides = isinstance(self.joint, Prismatic)
         if slides != (self.length is not None) or (slides and not ca.SX(self.radius).is_zero()):
             raise PosingError(
@@ -99,7 +96,7 @@ class Clearance:
                 "pin for a hinge"
             )
         if self.length is not None:
-            check_size(f"the length of the {what}", self.length, positive=True)
+            check_size(f"the length of the {what}", self.length, "> 0")
         _ = self._support
 
     @cached_property

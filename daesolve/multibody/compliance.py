@@ -16,7 +16,7 @@ from daesolve.core.posing.events import FALLING, RISING, Event, Reset
 from daesolve.core.posing.goals import Expression
 from daesolve.core.posing.symbols import Interval, Parameters
 from daesolve.errors import OutOfRangeError, is_number
-from daesolve.multibody.loads import check_size
+from daesolve.multibody.checks import check_size
 
 SWITCHED, LIMITED = Interval(0.0, 1.0), Interval(-1.0, 1.0)
 
@@ -89,7 +89,7 @@ class HuntCrossley:
     dissipation: Expression = 0.0
 
     def __post_init__(self) -> None:
-        check_size("the stiffness of a compliant contact", self.stiffness, positive=True)
+        check_size("the stiffness of a compliant contact", self.stiffness, "> 0")
         _check_exponent(self.exponent)
         check_size("the dissipation of a compliant contact", self.dissipation)
 
@@ -143,7 +143,7 @@ class KelvinVoigt:
     exponent: float = 1.0
 
     def __post_init__(self) -> None:
-        check_size("the stiffness of a compliant contact", self.stiffness, positive=True)
+        check_size("the stiffness of a compliant contact", self.stiffness, "> 0")
         check_size("the damping of a compliant contact", self.damping)
         _check_exponent(self.exponent)
 

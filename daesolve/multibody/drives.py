@@ -2,25 +2,66 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import casadi as ca
 
-from daesolve.core.posing.goals import Expression, Goal, Holonomic, Nonholonomic, as_scalar, is_word
+from daesolve.core.posing.goals import Expression, Goal, Holonomic, Nonholonomic, as_scalar
 from daesolve.core.posing.symbols import SymbolVector
-from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.errors import PosingError
 from daesolve.multibody.bodies import at_start
+from daesolve.multibody.checks import check_name, check_part, check_size
 from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.joint_rows import ahead, wrapped
 from daesolve.multibody.joints import Prismatic, Revolute, Slot
-from daesolve.multibody.loads import Turning, check_joint, check_name, check_size
+from daesolve.multibody.loads import Turning, check_joint
 from daesolve.multibody.places import Frame
 
 
+class _Drive:
+    """A drive of a joint by exactly one of three: a load, a speed, or a place."""
+
+    name: str
+    choices: ClassVar[tuple[str, str, str]]
+    """The fields of load, speed and place."""
+    unit: ClassVar[str]
+    """The unit of the load."""
+
+    def _check(self, joint: object, needed: str) -> None:
+        what = check_part(self)
+        check_joint(what, joint, needed)
+        given = [name for name in self.choices if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise PosingError(
+                f"the {what} needs exactly one of {', '.join(self.choices)}, not "
+                f"{' and '.join(given) or 'none'}"
+            )
+        as_scalar(f"the {given[0]} of the {what}", getattr(self, given[0]))
+
+    def _driving(self, speed: ca.SX, residual: ca.SX | None) -> Contribution:
+        """Return the contribution by the speed of the joint, and by what a place leaves open."""
+        load, wanted, _ = (getattr(self, name) for name in self.choices)
+        if load is not None:
+            force, output = ca.SX(load), f"{self.name}_{self.choices[0]}"
+            return Contribution(
+                forces=[AppliedForce(speed, force)],
+                outputs={output: (force, self.unit)},
+                meters={f"{self.name}_work": (force * speed, "J")},
+            )
+        if residual is None:
+            goal: Goal = Nonholonomic(self.name, speed - wanted, unit=self.unit)
+        else:
+            goal = Holonomic(self.name, residual, unit=self.unit)
+        work = goal.reaction * speed
+        return Contribution(goals=[goal], meters={f"{self.name}_work": (work, "J")})
+
+
 @dataclass(frozen=True, eq=False)
-class Motor:
+class Motor(_Drive):
     """A motor in a joint that turns: give its torque, its speed or its angle.
 
     A given torque is the output `<name>_torque`, N m. A given speed or angle is a goal of the
@@ -53,28 +94,21 @@ class Motor:
     speed: Expression | None = None
     angle: Expression | None = None
 
+    choices = "torque", "speed", "angle"
+    unit = "N m"
+
     def __post_init__(self) -> None:
-        what = f"Motor {self.name!r}"
-        check_name(self.name, what)
-        check_joint(what, self.joint, "rate" if self.angle is None else "angle")
-        given = {"torque": self.torque, "speed": self.speed, "angle": self.angle}
-        _check_one(what, given)
+        self._check(self.joint, "rate" if self.angle is None else "angle")
 
     @cached_property
     def contribution(self) -> Contribution:
         """Its contribution to a mechanism."""
-        rate = self.joint.rate
-        if self.torque is not None:
-            return _driven(self.name, rate, ca.SX(self.torque), ("torque", "N m"))
-        if self.angle is None:
-            assert self.speed is not None
-            return _held(Nonholonomic(self.name, rate - self.speed, unit="N m"), rate)
-        residual = wrapped(self.joint.angle - self.angle)
-        return _held(Holonomic(self.name, residual, unit="N m"), rate)
+        ahead = None if self.angle is None else wrapped(self.joint.angle - self.angle)
+        return self._driving(self.joint.rate, ahead)
 
 
 @dataclass(frozen=True, eq=False)
-class Actuator:
+class Actuator(_Drive):
     """An actuator in a joint that slides: give its force, its speed or its displacement.
 
     Like `Motor`, with the output `<name>_force`, N.
@@ -102,51 +136,49 @@ class Actuator:
     speed: Expression | None = None
     displacement: Expression | None = None
 
+    choices = "force", "speed", "displacement"
+    unit = "N"
+
     def __post_init__(self) -> None:
-        what = f"Actuator {self.name!r}"
-        check_name(self.name, what)
-        check_joint(what, self.joint, "displacement")
-        given = {"force": self.force, "speed": self.speed, "displacement": self.displacement}
-        _check_one(what, given)
+        self._check(self.joint, "displacement")
 
     @cached_property
     def contribution(self) -> Contribution:
         """Its contribution to a mechanism."""
-        speed = self.joint.speed
-        if self.force is not None:
-            return _driven(self.name, speed, ca.SX(self.force), ("force", "N"))
-        if self.displacement is None:
-            assert self.speed is not None
-            return _held(Nonholonomic(self.name, speed - self.speed, unit="N"), speed)
-        residual = self.joint.displacement - self.displacement
-        return _held(Holonomic(self.name, residual, unit="N"), speed)
+        place = self.displacement
+        ahead = None if place is None else self.joint.displacement - place
+        return self._driving(self.joint.speed, ahead)
 
 
-def _driven(name: str, speed: ca.SX, force: ca.SX, output: tuple[str, str]) -> Contribution:
-    what, unit = output
-    return Contribution(
-        forces=[AppliedForce(speed, force)],
-        outputs={f"{name}_{what}": (force, unit)},
-        meters={f"{name}_work": (force * speed, "J")},
-    )
+class _Coupling(ABC):
+    """A constraint between two joints."""
 
+    name: str
+    kind: ClassVar[str]
+    """Its name in messages."""
 
-def _held(goal: Goal, speed: ca.SX) -> Contribution:
-    return Contribution(goals=[goal], meters={f"{goal.name}_work": (goal.reaction * speed, "J")})
+    def __str__(self) -> str:
+        return f"the {self.kind} {self.name!r}"
 
+    @cached_property
+    @abstractmethod
+    def goal(self) -> Holonomic | Nonholonomic | None:
+        """Its constraint."""
 
-def _check_one(what: str, given: dict[str, Expression | None]) -> None:
-    names = [name for name, value in given.items() if value is not None]
-    if len(names) != 1:
-        raise PosingError(
-            f"the {what} needs exactly one of {', '.join(given)}, not "
-            f"{' and '.join(names) or 'none'}"
-        )
-    as_scalar(f"the {names[0]} of the {what}", given[names[0]])  # pyright: ignore
+    @cached_property
+    def contribution(self) -> Contribution:
+        """Its contribution to a mechanism."""
+        return Contribution(goals=() if self.goal is None else (self.goal,))
+
+    def _check_space(self, first: Revolute | Prismatic, second: Revolute | Prismatic) -> None:
+        if first.planar != second.planar:
+            raise PosingError(
+                f"{self} connects a joint in the plane to one in space: {first} and {second}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
-class Gear:
+class Gear(_Coupling):
     """A gear: the rate of the first joint is `ratio` times that of the second.
 
     In the plane angles are coordinates, and the gear holds them: angle_1 - ratio * angle_2 keeps
@@ -180,10 +212,10 @@ class Gear:
     first: Revolute | Prismatic
     second: Revolute | Prismatic
     ratio: Expression
+    kind = "gear"
 
     def __post_init__(self) -> None:
-        if not is_word(self.name):
-            raise PosingError(f"the name of a gear must be a word, not {self.name!r}")
+        check_name(self.name, "a gear")
         for joint in (self.first, self.second):
             if not isinstance(joint, Revolute | Prismatic):
                 raise PosingError(
@@ -191,11 +223,8 @@ class Gear:
                 )
         if self.first is self.second:
             raise PosingError(f"{self} connects {self.first} to itself")
-        _check_same_space(str(self), self.first, self.second)
-        _check_nonzero(f"the ratio of {self}", self.ratio)
-
-    def __str__(self) -> str:
-        return f"the gear {self.name!r}"
+        self._check_space(self.first, self.second)
+        check_size(f"the ratio of {self}", self.ratio, "a number other than 0")
 
     @cached_property
     def goal(self) -> Holonomic | Nonholonomic:
@@ -209,14 +238,9 @@ class Gear:
         held = held - at_start(held, _owners(self.first, self.second))
         return Holonomic(self.name, wrapped(held) if turns else held, unit=unit)
 
-    @cached_property
-    def contribution(self) -> Contribution:
-        """Its contribution to a mechanism."""
-        return Contribution(goals=(self.goal,))
-
 
 @dataclass(frozen=True, eq=False)
-class RackAndPinion:
+class RackAndPinion(_Coupling):
     """A pinion that rolls along a rack: the rack moves by the radius times the pinion's turn.
 
     displacement - radius * angle keeps the value that it has at the start of the bodies. The pinion
@@ -250,25 +274,22 @@ class RackAndPinion:
     pinion: Revolute
     rack: Prismatic
     radius: Expression
+    kind = "rack and pinion"
 
     def __post_init__(self) -> None:
-        if not is_word(self.name):
-            raise PosingError(f"the name of a rack and pinion must be a word, not {self.name!r}")
+        check_name(self.name, "a rack and pinion")
         if not isinstance(self.pinion, Revolute):
             raise PosingError(f"the pinion of {self} must be a revolute joint, not {self.pinion!r}")
         if not isinstance(self.rack, Prismatic):
             raise PosingError(f"the rack of {self} must be a prismatic joint, not {self.rack!r}")
-        _check_same_space(str(self), self.pinion, self.rack)
-        _check_nonzero(f"the radius of {self}", self.radius)
+        self._check_space(self.pinion, self.rack)
+        check_size(f"the radius of {self}", self.radius, "a number other than 0")
         if not {*_owners(self.pinion)} & {*_owners(self.rack)}:
             raise PosingError(
                 f"the joints of {self} have no body in common, so the angle and the travel are "
                 "measured from different bodies: define both joints from the body that "
                 "carries both"
             )
-
-    def __str__(self) -> str:
-        return f"the rack and pinion {self.name!r}"
 
     @cached_property
     def goal(self) -> Holonomic | Nonholonomic:
@@ -281,14 +302,9 @@ class RackAndPinion:
         held = radius * ahead(turned, pinion.first, pinion.second, pinion.axis)
         return Holonomic(self.name, held, unit="N")
 
-    @cached_property
-    def contribution(self) -> Contribution:
-        """Its contribution to a mechanism."""
-        return Contribution(goals=(self.goal,))
-
 
 @dataclass(frozen=True, eq=False)
-class Belt:
+class Belt(_Coupling):
     """A belt or a chain around two pulleys that does not slip: both rims have the same speed.
 
     The joints measure the turns of both against the body that carries the axles, which is the first
@@ -337,16 +353,16 @@ class Belt:
     stiffness: Expression | None = None
     damping: Expression = 0.0
     pretension: Expression = 0.0
+    kind = "belt"
 
     def __post_init__(self) -> None:
-        if not is_word(self.name):
-            raise PosingError(f"the name of a belt must be a word, not {self.name!r}")
+        check_name(self.name, "a belt")
         for joint in (self.first, self.second):
             if not isinstance(joint, Revolute):
                 raise PosingError(f"{self} needs pulleys on revolute joints, not {joint!r}")
         if self.first is self.second:
             raise PosingError(f"{self} uses {self.first} twice")
-        _check_same_space(str(self), self.first, self.second)
+        self._check_space(self.first, self.second)
         one, other = self.first.first.body, self.second.first.body
         if one is not other:
             raise PosingError(
@@ -364,7 +380,7 @@ class Belt:
                 f"{self} needs two radii, of the first and the second, not {self.radii!r}"
             )
         for radius in self.radii:
-            check_size(f"a radius of {self}", radius, positive=True)
+            check_size(f"a radius of {self}", radius, "> 0")
         for what, value in (("damping", self.damping), ("pretension", self.pretension)):
             check_size(f"the {what} of {self}", value)
             if self.stiffness is None and not ca.SX(value).is_zero():
@@ -372,10 +388,7 @@ class Belt:
                     f"the {what} of {self} applies only to an elastic belt: give stiffness"
                 )
         if self.stiffness is not None:
-            check_size(f"the stiffness of {self}", self.stiffness, positive=True)
-
-    def __str__(self) -> str:
-        return f"the belt {self.name!r}"
+            check_size(f"the stiffness of {self}", self.stiffness, "> 0")
 
     @property
     def _rim_speeds(self) -> tuple[ca.SX, ca.SX]:
@@ -403,9 +416,8 @@ class Belt:
     @cached_property
     def contribution(self) -> Contribution:
         """Its contribution to a mechanism."""
-        if self.goal is not None:
-            return Contribution(goals=(self.goal,))
-        assert self.stiffness is not None
+        if self.stiffness is None:
+            return super().contribution
         one, two = self._rim_speeds
         stretching = two - one
         change = self.stiffness * self.state.vector + self.damping * stretching
@@ -423,19 +435,6 @@ class Belt:
 
 def _owners(*joints: Revolute | Prismatic) -> list[object]:
     return [place.body for joint in joints for place in (joint.first, joint.second)]
-
-
-def _check_same_space(what: str, first: Revolute | Prismatic, second: Revolute | Prismatic) -> None:
-    if first.planar != second.planar:
-        raise PosingError(
-            f"{what} connects a joint in the plane to one in space: {first} and {second}"
-        )
-
-
-def _check_nonzero(what: str, value: Expression) -> None:
-    found = as_scalar(what, value, finite=False)
-    if found.is_constant() and not 0.0 < abs(float(found)) < float("inf"):
-        raise OutOfRangeError(f"{what} is {float(found):g}, but must be a number other than 0")
 
 
 def _place(joint: Revolute | Prismatic) -> ca.SX:

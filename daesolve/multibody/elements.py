@@ -13,14 +13,12 @@ from daesolve.core.posing.goals import Expression, as_scalar
 from daesolve.core.posing.symbols import SymbolVector
 from daesolve.core.system.system import Output
 from daesolve.errors import PosingError
+from daesolve.multibody.checks import check_part, check_places, check_size
 from daesolve.multibody.compliance import KelvinVoigt
 from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.joint_rows import AnyFrame
 from daesolve.multibody.loads import (
     WOUND,
-    check_name,
-    check_places,
-    check_size,
     line_between,
     met,
 )
@@ -79,8 +77,7 @@ class Bushing:
     damping: Sequence[Expression] | None = None
 
     def __post_init__(self) -> None:
-        what = f"Bushing {self.name!r}"
-        check_name(self.name, what)
+        what = check_part(self)
         for place in (self.first, self.second):
             if not isinstance(place, Frame | PlanarFrame):
                 raise PosingError(
@@ -232,12 +229,8 @@ class SpringDamperSeries:
     damper: Expression = 0.0
 
     def __post_init__(self) -> None:
-        what = f"SpringDamperSeries {self.name!r}"
-        check_name(self.name, what)
+        what = check_part(self, stiffness="> 0", damping="> 0", length=">= 0")
         check_places(what, self.first, self.second)
-        check_size(f"the stiffness of the {what}", self.stiffness, positive=True)
-        check_size(f"the damping of the {what}", self.damping, positive=True)
-        check_size(f"the length of the {what}", self.length)
         as_scalar(f"the damper of the {what} at the start", self.damper)
 
     @cached_property
@@ -311,12 +304,8 @@ class ElastoGap:
     exponent: float = 1.0
 
     def __post_init__(self) -> None:
-        what = f"ElastoGap {self.name!r}"
-        check_name(self.name, what)
+        what = check_part(self, stiffness="> 0", damping=">= 0", length="> 0")
         check_places(what, self.first, self.second)
-        check_size(f"the stiffness of the {what}", self.stiffness, positive=True)
-        check_size(f"the damping of the {what}", self.damping)
-        check_size(f"the length of the {what}", self.length, positive=True)
         _ = self._law
 
     @property

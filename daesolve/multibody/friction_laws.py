@@ -21,10 +21,10 @@ from typing import Protocol, runtime_checkable
 import casadi as ca
 
 from daesolve.core.posing.events import FALLING, RISING, Event, Reset
-from daesolve.core.posing.goals import Expression, Goal, Sticking, as_scalar, is_word
+from daesolve.core.posing.goals import Expression, Goal, Sticking, as_scalar
 from daesolve.core.posing.symbols import Interval, Parameters, time
 from daesolve.errors import OutOfRangeError, PosingError, is_number
-from daesolve.multibody.loads import check_size
+from daesolve.multibody.checks import check_name, check_size
 
 SET_OUT = 10.0
 """The slip with two components at which its direction is first recorded, over `Coulomb.still`."""
@@ -161,7 +161,7 @@ class RegularisedCoulomb:
 
     def __post_init__(self) -> None:
         check_size("the coefficient of friction", self.coefficient)
-        check_size("the slip velocity", self.slip_velocity, positive=True)
+        check_size("the slip velocity", self.slip_velocity, "> 0")
 
     def act(
         self,
@@ -253,7 +253,7 @@ class Coulomb:
 
     def __post_init__(self) -> None:
         check_size("the coefficient of friction", self.coefficient)
-        check_size("the slip that counts as none", self.still, positive=True)
+        check_size("the slip that counts as none", self.still, "> 0")
         if self.static is None:
             return
         check_size("the static coefficient of friction", self.static)
@@ -428,8 +428,7 @@ def _discrete(given: Mapping[str, tuple[float, Interval]]) -> Parameters:
 
 def _checked(contact: str, slip: ca.SX, normal: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Return slip and normal reaction, or say what is wrong with them."""
-    if not is_word(contact):
-        raise PosingError(f"the name of a contact with friction must be a word, not {contact!r}")
+    check_name(contact, "a contact with friction")
     slip = ca.SX(slip)
     if slip.shape not in ((1, 1), (2, 1)):
         raise PosingError(

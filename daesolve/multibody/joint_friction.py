@@ -25,10 +25,10 @@ from daesolve.core.posing.events import FALLING, Event, Reset
 from daesolve.core.posing.goals import Expression
 from daesolve.core.posing.symbols import Interval, Parameters
 from daesolve.errors import PosingError, UnsupportedError
+from daesolve.multibody.checks import check_part, check_size
 from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.friction_laws import Friction, FrictionLaw
 from daesolve.multibody.joints import Prismatic, Revolute, Slot
-from daesolve.multibody.loads import check_name, check_size
 
 SIDES = Interval(-1.0, 1.0)
 
@@ -74,8 +74,7 @@ class JointFriction:
     bush: Expression | None = None
 
     def __post_init__(self) -> None:
-        what = f"JointFriction {self.name!r}"
-        check_name(self.name, what)
+        what = check_part(self)
         if not isinstance(self.joint, Revolute | Slot):
             raise PosingError(f"the {what} needs a joint that turns or slides, not {self.joint}")
         if not isinstance(self.law, FrictionLaw):
@@ -91,7 +90,7 @@ class JointFriction:
                 "reaction of a prismatic joint, and only then"
             )
         if self.bush is not None:
-            check_size(f"the length of the bush of the {what}", self.bush, positive=True)
+            check_size(f"the length of the bush of the {what}", self.bush, "> 0")
 
     def _check_reaction(self, what: str) -> None:
         if isinstance(self.joint, Slot) and self.joint.planar:

@@ -33,8 +33,9 @@ from typing import ClassVar
 
 import casadi as ca
 
-from daesolve.core.posing.goals import Expression, Holonomic, as_scalar, is_word
-from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.core.posing.goals import Expression, Holonomic
+from daesolve.errors import PosingError
+from daesolve.multibody.checks import check_name, check_size
 from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.joint_rows import (
     AnyFrame,
@@ -87,8 +88,7 @@ class Joint(ABC):
     """Its name in messages."""
 
     def __post_init__(self) -> None:
-        if not is_word(self.name):
-            raise PosingError(f"the name of a joint must be a word, not {self.name!r}")
+        check_name(self.name, "a joint")
         for place in (self.first, self.second):
             if not isinstance(place, Point | PlanarPoint):
                 raise PosingError(
@@ -449,9 +449,7 @@ class Distance(Joint):
     kind = "distance"
 
     def _check(self) -> None:
-        length = as_scalar(f"the length of {self}", self.length, finite=False)
-        if length.is_constant() and not 0.0 < float(length) < float("inf"):
-            raise OutOfRangeError(f"the length of {self} is {float(length):g} m, but must be > 0")
+        check_size(f"the length of {self}", self.length, "> 0", "m")
 
     @property
     def rows(self) -> list[Row]:

@@ -7,21 +7,20 @@ mechanism with no other loads conserves energy.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
 
 from daesolve.core.posing.events import FALLING, Event, Stop
-from daesolve.core.posing.goals import Expression, as_scalar, is_word
+from daesolve.core.posing.goals import Expression, as_scalar
 from daesolve.core.system.system import Output
-from daesolve.errors import OutOfRangeError, PosingError, is_number
+from daesolve.errors import PosingError
+from daesolve.multibody.checks import check_part, check_places, check_size, is_of_ground
 from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.joints import Cylindrical, Joint, Revolute
 from daesolve.multibody.places import (
     Frame,
-    Ground,
     Place,
     PlanarFrame,
     PlanarPoint,
@@ -38,12 +37,14 @@ WOUND = 1e-3
 """rad before half a turn, up to which an angle in space is known."""
 
 
+NUMBERS = "stiffness", "damping", "length"
+"""The numbers of a load along a line."""
 Turning = Revolute | Cylindrical
 """Joints that turn."""
 
 
 @dataclass(frozen=True, eq=False)
-class LineForce(ABC):
+class LineForce:
     """A load along the line between two points: a spring, a damper or both.
 
     Its tension is k (d - l) + c d', where d is the distance. Outputs are `<name>_length` (m) and
@@ -72,16 +73,15 @@ class LineForce(ABC):
     second: Place
 
     def __post_init__(self) -> None:
-        what = f"{type(self).__name__} {self.name!r}"
-        check_name(self.name, what)
+        what = check_part(self)
         check_places(what, self.first, self.second)
-        for part, value in zip(("stiffness", "damping", "length"), self.numbers, strict=True):
+        for part, value in zip(NUMBERS, self.numbers, strict=True):
             check_size(f"the {part} of the {what}", value)
 
     @property
-    @abstractmethod
-    def numbers(self) -> tuple[Expression, Expression, Expression]:
-        """Stiffness (N/m), damping (N s/m) and natural length (m)."""
+    def numbers(self) -> list[Expression]:
+        """Stiffness (N/m), damping (N s/m) and natural length (m); zero where it has none."""
+        return [getattr(self, name, 0.0) for name in NUMBERS]
 
     @cached_property
     def contribution(self) -> Contribution:
@@ -127,11 +127,6 @@ class Spring(LineForce):
     stiffness: Expression
     length: Expression
 
-    @property
-    def numbers(self) -> tuple[Expression, Expression, Expression]:
-        """Without damping."""
-        return self.stiffness, 0.0, self.length
-
 
 @dataclass(frozen=True, eq=False)
 class Damper(LineForce):
@@ -152,11 +147,6 @@ class Damper(LineForce):
     """
 
     damping: Expression
-
-    @property
-    def numbers(self) -> tuple[Expression, Expression, Expression]:
-        """Damping alone."""
-        return 0.0, self.damping, 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,11 +169,6 @@ class SpringDamper(LineForce):
     stiffness: Expression
     damping: Expression
     length: Expression
-
-    @property
-    def numbers(self) -> tuple[Expression, Expression, Expression]:
-        """As given."""
-        return self.stiffness, self.damping, self.length
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,10 +203,7 @@ class TorsionSpring:
     rest: Expression = 0.0
 
     def __post_init__(self) -> None:
-        what = f"TorsionSpring {self.name!r}"
-        check_name(self.name, what)
-        check_joint(what, self.joint, "angle")
-        check_size(f"the stiffness of the {what}", self.stiffness)
+        check_joint(check_part(self, stiffness=">= 0"), self.joint, "angle")
 
     @cached_property
     def contribution(self) -> Contribution:
@@ -267,10 +249,7 @@ class TorsionDamper:
     damping: Expression
 
     def __post_init__(self) -> None:
-        what = f"TorsionDamper {self.name!r}"
-        check_name(self.name, what)
-        check_joint(what, self.joint, "rate")
-        check_size(f"the damping of the {what}", self.damping)
+        check_joint(check_part(self, damping=">= 0"), self.joint, "rate")
 
     @cached_property
     def contribution(self) -> Contribution:
@@ -302,7 +281,7 @@ class PointForce:
     force: Vector
 
     def __post_init__(self) -> None:
-        if not isinstance(self.point, Point | PlanarPoint) or _of_ground(self.point):
+        if not isinstance(self.point, Point | PlanarPoint) or is_of_ground(self.point):
             raise PosingError(f"a force must act on a point of a body, not on {self.point!r}")
         column(self.force, (self.point.position.numel(),), "a force")
 
@@ -336,7 +315,7 @@ class Torque:
     torque: Vector | Expression
 
     def __post_init__(self) -> None:
-        if not isinstance(self.frame, Frame | PlanarFrame) or _of_ground(self.frame):
+        if not isinstance(self.frame, Frame | PlanarFrame) or is_of_ground(self.frame):
             raise PosingError(f"a torque must act on a frame of a body, not on {self.frame!r}")
         self._column()
 
@@ -371,46 +350,8 @@ def met(name: str, first: Place, second: Place, length: ca.SX) -> Event:
     return Event(f"{name}_met", near, FALLING, Stop(why, whenever_past=True))
 
 
-def check_name(name: object, what: str) -> None:
-    """Refuse a name that is not a word."""
-    if not is_word(name):
-        raise PosingError(f"the name of the {what} must be a word")
-
-
-def check_places(what: str, first: object, second: object) -> None:
-    """Refuse two places between which nothing can act."""
-    if not (isinstance(first, Point | PlanarPoint) and isinstance(second, Point | PlanarPoint)):
-        raise PosingError(
-            f"the {what} must connect points of bodies or of the ground, not {first!r} and "
-            f"{second!r}"
-        )
-    if first.position.shape != second.position.shape:
-        raise PosingError(f"the {what} connects a point in the plane with one in space")
-    if first.body is second.body or (_of_ground(first) and _of_ground(second)):
-        raise PosingError(f"the {what} joins {first.body.name!r} with itself")
-
-
 def check_joint(what: str, joint: object, needed: str) -> None:
     """Refuse a joint without the motion that is needed."""
     if not (isinstance(joint, Joint) and hasattr(type(joint), needed)):
         article = "an" if needed == "angle" else "a"
         raise PosingError(f"the {what} needs a joint with {article} {needed}, not {joint}")
-
-
-def check_size(what: str, value: Expression, *, positive: bool = False) -> None:
-    """Refuse a number that is negative, or zero where it must be positive.
-
-    Raises
-    ------
-    OutOfRangeError
-        It is; the message contains its name and the number.
-    """
-    if not as_scalar(what, value, finite=False).is_constant():
-        return
-    number = float(ca.SX(value))
-    if not (is_number(number) and (number > 0.0 if positive else number >= 0.0)):
-        raise OutOfRangeError(f"{what} is {number!r}, but must be {'>' if positive else '>='} 0")
-
-
-def _of_ground(place: Place) -> bool:
-    return isinstance(place.body, Ground)

@@ -8,10 +8,11 @@ from functools import cached_property
 import casadi as ca
 
 from daesolve.core.posing.events import FALLING, Event, Reset, Stop
-from daesolve.core.posing.goals import Expression, Holonomic, Nonholonomic, is_word
+from daesolve.core.posing.goals import Expression, Holonomic, Nonholonomic
 from daesolve.core.posing.symbols import Interval, Parameters
 from daesolve.core.system.unilateral import Contact
 from daesolve.errors import PosingError
+from daesolve.multibody.checks import check_name
 from daesolve.multibody.compliance import ComplianceLaw
 from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.places import (
@@ -254,8 +255,7 @@ class Rolling:
     plane: Frame | PlanarFrame | None = None
 
     def __post_init__(self) -> None:
-        if not is_word(self.name):
-            raise PosingError(f"the name of a contact must be a word, not {self.name!r}")
+        check_name(self.name, "a contact")
         if _ends_of(self.frame, self.surface) is not None:
             raise PosingError(
                 f"{self.name!r} cannot roll on a {type(self.surface).__name__}, because "

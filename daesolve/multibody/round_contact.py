@@ -8,11 +8,12 @@ from functools import cached_property
 import casadi as ca
 
 from daesolve.core.posing.events import FALLING, Event, Reset
-from daesolve.core.posing.goals import Expression, as_scalar
+from daesolve.core.posing.goals import Expression
 from daesolve.core.posing.symbols import Interval, Parameters, time
 from daesolve.core.system.unilateral import Contact
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody.bodies import at_start
+from daesolve.multibody.checks import check_size
 from daesolve.multibody.compliance import ComplianceLaw
 from daesolve.multibody.places import Frame, Place, PlanarFrame, PlanarPoint
 from daesolve.multibody.supports import NO_VALUES, Rubs, Supporting
@@ -102,11 +103,8 @@ class RoundContact(Supporting):
             )
         known: list[float] = []
         for place, radius in zip((self.first, self.second), self.radii, strict=True):
-            given = as_scalar(f"a radius of {own}", radius)
-            if given.is_constant():
-                known.append(float(given))
-                if known[-1] < 0.0:
-                    raise OutOfRangeError(f"a radius of {own} is {known[-1]:g} m, not at least 0")
+            given = check_size(f"a radius of {own}", radius, ">= 0", "m")
+            known += [float(given)] if given.is_constant() else []
             if not given.is_zero() and not isinstance(place, Frame | PlanarFrame):
                 raise PosingError(
                     f"{own} has a radius at a point, which has no orientation: give a frame"

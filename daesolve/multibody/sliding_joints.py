@@ -8,9 +8,9 @@ from math import pi
 
 import casadi as ca
 
-from daesolve.core.posing.goals import Expression, as_scalar
-from daesolve.errors import OutOfRangeError
+from daesolve.core.posing.goals import Expression
 from daesolve.multibody.bodies import at_start
+from daesolve.multibody.checks import check_size
 from daesolve.multibody.joint_rows import (
     AnyFrame,
     Row,
@@ -96,13 +96,13 @@ class Screw(Cylindrical):
     def _check(self) -> None:
         super()._check()
         self._check_spin(self.first, self.second)
-        lead = as_scalar(f"the lead of {self}", self.lead, finite=False)
-        if lead.is_constant() and not 0.0 < abs(float(lead)) < float("inf"):
-            raise OutOfRangeError(
-                f"the lead of {self} is {float(lead):g} m, but must be a number other than 0: "
-                "for sliding without turning use a Prismatic joint, for turning alone a "
-                "Revolute"
-            )
+        check_size(
+            f"the lead of {self}",
+            self.lead,
+            "a number other than 0",
+            "m",
+            ": for sliding without turning use a Prismatic joint, for turning alone a Revolute",
+        )
 
     @property
     def rows(self) -> list[Row]:

@@ -10,11 +10,12 @@ import casadi as ca
 
 from daesolve.core.posing.contacts import friction_work
 from daesolve.core.posing.events import FALLING, Event, Stop
-from daesolve.core.posing.goals import Expression, Holonomic, as_scalar, is_word
+from daesolve.core.posing.goals import Expression, Holonomic, as_scalar
 from daesolve.core.posing.symbols import Parameters
 from daesolve.core.system.unilateral import Contact
 from daesolve.errors import PosingError
 from daesolve.multibody.bodies import rate_of
+from daesolve.multibody.checks import check_name
 from daesolve.multibody.compliance import ComplianceLaw, Push
 from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.friction_laws import FrictionLaw, RegularisedCoulomb
@@ -53,8 +54,7 @@ class BodySupport:
     compliance: ComplianceLaw | None = None
 
     def __post_init__(self) -> None:
-        if not is_word(self.name):
-            raise PosingError(f"the name of a contact must be a word, not {self.name!r}")
+        check_name(self.name, "a contact")
         own = f"the contact {self.name!r}"
         if self.compliance is not None:
             self._check_compliance(own)

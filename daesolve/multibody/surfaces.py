@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from daesolve.core.posing.goals import Expression, as_scalar
+from daesolve.core.posing.goals import Expression
 from daesolve.core.posing.symbols import symbol
-from daesolve.errors import OutOfRangeError
+from daesolve.multibody.checks import check_size
 
 BLUNT = 1e-9
 """How near to zero a sine is blunted: a rim that stands upright, off the plane, has a slope still.
@@ -274,15 +274,6 @@ class Spindle(Surface):
 
 
 def _check_sizes(surface: Surface, **sizes: Expression) -> None:
-    """Refuse a size that is known and is not positive.
-
-    Raises
-    ------
-    OutOfRangeError
-        One is a number, but none > 0.
-    """
-    kind = type(surface).__name__
+    """Refuse a size that is known and is not positive."""
     for name, size in sizes.items():
-        value = as_scalar(f"{name} of a {kind}", size, finite=False)
-        if value.is_constant() and not 0.0 < float(value) < float("inf"):
-            raise OutOfRangeError(f"{name} of a {kind} is {float(value):g} m, but must be > 0")
+        check_size(f"{name} of a {type(surface).__name__}", size, "> 0", "m")

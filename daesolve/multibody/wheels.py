@@ -12,10 +12,10 @@ from daesolve.core.posing.goals import Expression, Nonholonomic, as_scalar
 from daesolve.core.posing.symbols import SymbolVector
 from daesolve.core.system.system import Output
 from daesolve.errors import PosingError
+from daesolve.multibody.checks import check_part, is_of_ground
 from daesolve.multibody.contribution import AppliedForce, Contribution, GearedInertia
 from daesolve.multibody.joint_rows import AnyFrame, axis_of
-from daesolve.multibody.loads import check_name, check_size
-from daesolve.multibody.places import Frame, Ground, PlanarFrame
+from daesolve.multibody.places import Frame, PlanarFrame
 from daesolve.multibody.touching import material
 
 
@@ -46,7 +46,7 @@ class Skate:
     frame: AnyFrame
 
     def __post_init__(self) -> None:
-        _check(f"Skate {self.name!r}", self.name, self.frame)
+        _check_frame(check_part(self), self.frame)
 
     @cached_property
     def goal(self) -> Nonholonomic:
@@ -114,16 +114,13 @@ class WheelPair:
     torques: tuple[Expression, Expression] | None = None
 
     def __post_init__(self) -> None:
-        what = f"WheelPair {self.name!r}"
-        _check(what, self.name, self.frame)
+        what = check_part(self, radius="> 0", track=">= 0", inertia=">= 0")
+        _check_frame(what, self.frame)
         if not isinstance(self.frame, PlanarFrame):
             raise PosingError(
                 f"the {what} needs a body in the plane, seen from above; for a wheel in space "
                 "use a Rolling disc"
             )
-        check_size(f"the radius of the {what}", self.radius, positive=True)
-        check_size(f"the track of the {what}", self.track)
-        check_size(f"the inertia of the {what}", self.inertia)
         if self.torques is not None:
             if not isinstance(self.torques, Sequence) or len(self.torques) != 2:
                 raise PosingError(f"the {what} needs two torques, not {self.torques!r}")
@@ -173,9 +170,8 @@ class WheelPair:
         )
 
 
-def _check(what: str, name: object, frame: object) -> None:
-    check_name(name, what)
-    if not isinstance(frame, Frame | PlanarFrame) or isinstance(frame.body, Ground):
+def _check_frame(what: str, frame: object) -> None:
+    if not isinstance(frame, Frame | PlanarFrame) or is_of_ground(frame):
         raise PosingError(f"the {what} must be on a frame of a body, not on {frame!r}")
     if isinstance(frame, Frame) and frame.turning:
         raise PosingError(

@@ -195,7 +195,7 @@ SECOND = Revolute("second", GROUND.frame((0.0, 0.0)), FLAT.frame((1.0, 0.0)))
         (lambda: Gear("g", HINGE, HINGE, 2.0), "'hinge' to itself"),
         (lambda: Gear("g", HINGE, FLAT_HINGE, 2.0), "in the plane to one in space"),
         (lambda: Gear("g", HINGE, BODY, 2.0), "must connect revolute or prismatic joints"),
-        (lambda: Gear("g", FLAT_HINGE, SECOND, 0.0), "is 0, but must be"),
+        (lambda: Gear("g", FLAT_HINGE, SECOND, 0.0), "is 0.0, but must be"),
         (lambda: Gear("g", FLAT_HINGE, SECOND, float("nan")), "is nan, but must be"),
     ],
 )

@@ -326,7 +326,7 @@ def test_what_cannot_touch_is_refused():
         RoundContact("c", ball.centre, GROUND.frame(), (0.0, 0.0))
     with pytest.raises(OutOfRangeError, match="the first does not fit in"):
         RoundContact("c", ball.frame(), GROUND.frame(), (0.2, 0.1), inside=True)
-    with pytest.raises(OutOfRangeError, match="not at least 0"):
+    with pytest.raises(OutOfRangeError, match="must be >= 0"):
         RoundContact("c", ball.frame(), GROUND.frame(), (-0.2, 0.1))
     with pytest.raises(PosingError, match="needs two radii"):
         RoundContact("c", ball.frame(), GROUND.frame(), (0.2,))  # pyright: ignore[reportArgumentType]
