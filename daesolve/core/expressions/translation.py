@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.core.expressions.program import LARGE, NONE, STRUCTURE, program
+from daesolve.core.expressions.program import NONE, STRUCTURE, program
 from daesolve.errors import UnsupportedError
 
 Table = Mapping[int, Callable[..., Any]]
@@ -36,35 +36,17 @@ def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
 
     An engine can compute them once in advance.
     """
-    whole = program(function)
-    wanted = {value for pairs in whole.outputs for _, value in pairs}
-    if whole.size >= LARGE:
-        from daesolve.core.expressions import ordering  # numba takes long to import
+    from daesolve.core.expressions import compiling, ordering  # numba takes long to import
 
-        compiled: Any = ordering
-        known = whole.values
-        leaves = (known.kinds == ca.OP_CONST) | (
-            (known.kinds == ca.OP_INPUT) & (known.operands[:, 0] == source)
-        )
-        follows, taken = compiled.following(compiled.VERSION, leaves, known.taken)
-        taken[list(wanted)] = True
-        computed = known.taken[:, 0] >= 0
-        return tuple(np.flatnonzero(follows & taken & computed).tolist())
-    fixed: list[bool] = []
-    used = wanted
-    for operation, operands in whole.steps:
-        if operation in STRUCTURE:
-            fixed.append(operation == ca.OP_CONST or operands[0] == source)
-            continue
-        values: tuple[int, ...] = operands
-        fixed.append(all(fixed[value] for value in values))
-        if not fixed[-1]:
-            used.update(values)
-    return tuple(
-        number
-        for number in sorted(used)
-        if fixed[number] and whole.steps[number][0] not in STRUCTURE
+    compiled: Any = ordering
+    whole, known = program(function), program(function).values
+    leaves = (known.kinds == ca.OP_CONST) | (
+        (known.kinds == ca.OP_INPUT) & (known.operands[:, 0] == source)
     )
+    following = compiling.for_size(compiled.following, whole.size)
+    follows, used = following(compiled.VERSION, leaves, known.taken)
+    used[[value for pairs in whole.outputs for _, value in pairs]] = True
+    return tuple(np.flatnonzero(follows & used & (known.taken[:, 0] != NONE)).tolist())
 
 
 def constants_function(function: ca.Function, source: int) -> ca.Function:
@@ -122,24 +104,15 @@ def named_operations(operations: Collection[int]) -> tuple[str, ...]:
 
 def needed_values(function: ca.Function, given: Collection[int]) -> set[int]:
     """Return the values to compute if some are given."""
-    whole = program(function)
-    known = set(given)
-    needed = {value for pairs in whole.outputs for _, value in pairs} - known
-    if whole.size >= LARGE:
-        from daesolve.core.expressions import ordering  # numba takes long to import
+    from daesolve.core.expressions import compiling, ordering  # numba takes long to import
 
-        compiled: Any = ordering
-        marks = np.zeros((2, whole.size), dtype=bool)
-        marks[0, list(needed)] = marks[1, list(known)] = True
-        return set(
-            np.flatnonzero(compiled.needed(compiled.VERSION, whole.values.taken, *marks)).tolist()
-        )
-    for number in range(len(whole.steps) - 1, -1, -1):
-        operation, operands = whole.steps[number]
-        if number in needed and operation not in STRUCTURE:
-            needed.update(operands)
-            needed -= known.intersection(operands)
-    return needed
+    compiled: Any = ordering
+    whole = program(function)
+    wanted, known = np.zeros((2, whole.size), dtype=bool)
+    wanted[[value for pairs in whole.outputs for _, value in pairs]] = True
+    known[list(given)] = True
+    needed = compiling.for_size(compiled.needed, whole.size)
+    return set(np.flatnonzero(needed(compiled.VERSION, whole.values.taken, wanted, known)).tolist())
 
 
 def translate(

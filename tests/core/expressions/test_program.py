@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from daesolve.core.expressions import program, translation
+from daesolve.core.expressions import compiling, program, translation
 from daesolve.core.expressions.operations import OF_CASADI
 
 
@@ -67,11 +67,11 @@ def test_a_number_that_stands_elsewhere_is_noticed(monkeypatch: pytest.MonkeyPat
     assert program._read_at_once(function) is None
 
 
-def test_large_and_small_functions_have_the_same_constants(monkeypatch: pytest.MonkeyPatch):
+def test_compiled_and_other_loops_find_the_same_constants(monkeypatch: pytest.MonkeyPatch):
     function = every_operation(3)
     found = []
-    for large in (1, 10**6):
-        monkeypatch.setattr(translation, "LARGE", large)
+    for small in (0, 10**6):
+        monkeypatch.setattr(compiling, "SMALL", small)
         translation.constants_of.cache_clear()
         given = translation.constants_of(function, 2)
         found.append((given, translation.needed_values(function, given)))
