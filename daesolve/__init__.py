@@ -28,6 +28,7 @@ True
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -87,7 +88,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{INNER_ROOMS[name]}")
     if name in __all__:
         return _load(name)
-    if name.startswith("_"):  # of protocols: to be answered quickly
+    if name.startswith("_") or find_spec(f"{__name__}.{name}"):  # to be answered quickly
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     homes = {public: f"ds.{public}" for public in __all__}
     for room in __all__:

@@ -14,7 +14,6 @@ import typer
 
 from daesolve import reporting
 from daesolve.cli import options
-from daesolve.cli import sweep as sweeping
 from daesolve.cli.continuing import After, From, begun
 from daesolve.cli.decisions import (
     AtRankLoss,
@@ -194,6 +193,8 @@ def resume(
     if kind_of(directory) == "sweep":
         if until is not None:
             raise OutOfRangeError("--until can extend a run but not a sweep: start a new sweep")
+        from daesolve.cli import sweep as sweeping
+
         return sweeping.resume(
             directory,
             workers,

@@ -6,14 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from daesolve.analysis.sensitivity import (
-    Sensitivity,
-    nominal_values,
-    nothing_to_differentiate_by,
-    sensitivity_of,
-)
 from daesolve.core.equations.consistency import Start, check_named, start_value
 from daesolve.core.equations.kept_outputs import met_by
 from daesolve.core.equations.starting import started
@@ -46,18 +40,21 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
-from daesolve.export.fmu import Exported, to_fmu
-from daesolve.plugins.analyses import ANALYSES, Subject
 from daesolve.plugins.described_case import identity_of, source_of
 from daesolve.plugins.exported_case import ExportableCase
 from daesolve.plugins.family import Answer, Case, Family, StartRule, Structure, Values
 from daesolve.plugins.foreign import called, numbers_by_name
 from daesolve.plugins.orbiting_case import OrbitingCase
 from daesolve.plugins.ruled_starts import ruled_start
-from daesolve.verification.comparison import Comparison, Reference, compare
-from daesolve.verification.comparison import Progress as ComparisonProgress
-from daesolve.verification.reference_motion import Progress as ReferenceProgress
-from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
+
+if TYPE_CHECKING:  # what few runs need is imported where it is used
+    from daesolve.analysis.sensitivity import Sensitivity
+    from daesolve.export.fmu import Exported
+    from daesolve.plugins.analyses import Subject
+    from daesolve.verification.comparison import Comparison, Reference
+    from daesolve.verification.comparison import Progress as ComparisonProgress
+    from daesolve.verification.reference_motion import Progress as ReferenceProgress
+    from daesolve.verification.reference_run import ReferenceRun
 
 USUAL = {"impact": "newton", "impact_order": None, "on_gain": "refuse"}
 """The options of impacts of a case that sets none."""
@@ -295,6 +292,8 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         **options: Unpack[RunOptions],
     ) -> Comparison:
         """Compare formulations and solvers; see `daesolve.compare`."""
+        from daesolve.verification.comparison import compare
+
         case = with_values(self, by_name(initial), options)
         return compare(
             case.system,
@@ -311,17 +310,22 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         until: float | None = None,
         initial: Initial | None = None,
         *,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
         progress: ReferenceProgress | None = None,
         **options: Unpack[RunOptions],
     ) -> ReferenceRun:
         """Run the case in quadruple precision; see `daesolve.analysis.reference_run`."""
+        from daesolve.verification.reference_run import TOLERANCE, reference_run
+
         case = with_values(self, by_name(initial), options)
         chosen = arguments_of(case, until, initial, options)
-        return reference_run(case.system, tolerance=tolerance, progress=progress, **chosen)
+        chosen["tolerance"] = TOLERANCE if tolerance is None else tolerance
+        return reference_run(case.system, progress=progress, **chosen)
 
     def to_fmu(self, path: str | Path, **options: Any) -> Exported:
         """Write the case as an FMI 3.0 unit; see `daesolve.export.fmu.to_fmu`."""
+        from daesolve.export.fmu import to_fmu
+
         check_options("to_fmu", options, more=("initial", "horizon", "tolerance"))
         case = with_values(self, options.pop("initial", None), options)
         given = case.full_start, case.full_parameters, case.problem.meaning(case.full_structure)
@@ -345,6 +349,8 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         until, initial, **options
             As in `solve`.
         """
+        from daesolve.analysis.sensitivity import nothing_to_differentiate_by, sensitivity_of
+
         check_options("sensitivity", options)
         case = with_values(self, initial, options)
         if not by:
@@ -360,6 +366,8 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
 
     def _differentiable(self, by: Sequence[str]) -> dict[str, float]:
         """Return the values of the variables of differentiation."""
+        from daesolve.analysis.sensitivity import nominal_values
+
         derived = self.derived
         for name in by:
             if name in derived:
@@ -404,6 +412,8 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         PosingError
             An analysis of the problem does not return an `Answer`.
         """
+        from daesolve.plugins.analyses import ANALYSES
+
         own = self.problem.analyses
         if name not in {**ANALYSES, **own}:
             raise unknown_name("analysis", name, [*ANALYSES, *own])
@@ -422,6 +432,8 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         return answer
 
     def _subject(self) -> Subject:
+        from daesolve.plugins.analyses import Subject
+
         return Subject(
             self.system,
             self.values,

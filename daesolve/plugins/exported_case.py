@@ -13,10 +13,6 @@ from daesolve.core.preparation.examination import initial_state
 from daesolve.core.preparation.request import checked
 from daesolve.core.run.integration.run_options import requested_by
 from daesolve.errors import OutOfRangeError, is_number
-from daesolve.export import exporting
-from daesolve.export.c_source import source
-from daesolve.export.latex_document import to_latex
-from daesolve.export.python_module import python_module
 
 
 class ExportableCase:
@@ -49,6 +45,8 @@ class ExportableCase:
         DaesolveError
             As in `MechanicalSystem.to_python`, or if the case has no consistent start.
         """
+        from daesolve.export import exporting
+
         system, further = self._exported(rate, laws)
         return exporting.to_python(system, path, **further)
 
@@ -76,6 +74,8 @@ class ExportableCase:
         DaesolveError
             As in `MechanicalSystem.to_c`, or if the case has no consistent start.
         """
+        from daesolve.export import exporting
+
         system, further = self._exported(rate, laws)
         return exporting.to_c(system, path, **further)
 
@@ -102,6 +102,10 @@ class ExportableCase:
         OutOfRangeError
             The language is unknown.
         """
+        from daesolve.export import exporting
+        from daesolve.export.c_source import source
+        from daesolve.export.python_module import python_module
+
         writers = {"python": python_module, "c": source}
         if language not in writers:
             raise OutOfRangeError(f"the language is {language!r}, but must be 'python' or 'c'")
@@ -132,6 +136,8 @@ class ExportableCase:
         DaesolveError
             As in `MechanicalSystem.to_latex`.
         """
+        from daesolve.export.latex_document import to_latex
+
         case: Any = self
         system = case.system
         values = {n: v for n, v in case.values.items() if n in system.dynamics.ranges}
@@ -174,6 +180,8 @@ class ExportableCase:
             "time": case.case.start_time,
         }
         if case.case.redundant == "drop":
+            from daesolve.export import exporting
+
             surplus = exporting.plant(system, "plant", **further).equations.surplus
             system = system.without(surplus) if surplus else system
         return system, further

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,8 +28,10 @@ from daesolve.multibody.drawing import (
     to_json,
 )
 from daesolve.reporting.sampling import Document, columns, tally
-from daesolve.verification.comparison import Agreement, ComparedRun, Comparison, Largest
-from daesolve.verification.second_run import Difference
+
+if TYPE_CHECKING:
+    from daesolve.verification.comparison import Agreement, ComparedRun, Comparison, Largest
+    from daesolve.verification.second_run import Difference
 
 EVENTS_WITH_STATES = 50
 """The number of events at the beginning, and at the end, whose states are in report.json."""

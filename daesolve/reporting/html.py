@@ -7,13 +7,12 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from daesolve.ensembles.sweep_results import MeasuredDependence
 from daesolve.errors import in_words
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.audits import audit_headline, audit_rows
@@ -25,6 +24,9 @@ from daesolve.reporting.figures.hovering import with_values
 from daesolve.reporting.figures.scene import scene
 from daesolve.reporting.figures.style import style, svg
 from daesolve.reporting.sampling import Document, beginnings, event_statistics, resolved
+
+if TYPE_CHECKING:
+    from daesolve.ensembles.sweep_results import MeasuredDependence
 
 FigureRule = Callable[[dict[str, Any]], Figure | None]
 """A problem's own figure; None if it has nothing to show for a run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from daesolve.core.results.trajectory.joining import Series
-from daesolve.ensembles.sweep_results import ConvergenceOrders, MeasuredDependence
 from daesolve.reporting.facts import GOOD, ROUNDING, family, labels
 from daesolve.reporting.figures.panels import PlottedSeries, band, mark
 from daesolve.reporting.figures.style import (
@@ -35,6 +34,9 @@ from daesolve.reporting.figures.style import (
     ticks,
 )
 from daesolve.reporting.sampling import Document, event_statistics, resolved, series
+
+if TYPE_CHECKING:
+    from daesolve.ensembles.sweep_results import ConvergenceOrders, MeasuredDependence
 
 LAWS = ((0.5, "√t"), (1.0, "t"))
 """How errors grow without correction: by random rounding (Brouwer), and by a bias."""

@@ -16,13 +16,14 @@ from cycler import cycler
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.backends.backend_svg import FigureCanvasSVG, RendererSVG
 from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from daesolve.reporting.facts import short
+from daesolve.reporting.figures.margins import INCH, panels_in_place
 
 INK, QUIET, RULE, SURFACE = "#1d2126", "#667077", "#dfe3e6", "#fefefe"
 SERIES = ("#2a6bb0", "#c25a16", "#1b8573", "#a4407c", "#8a6d00", "#6a5fc0")
@@ -169,8 +170,8 @@ def svg(figure: Figure, name: str) -> str:
     _without_broken_mathematics(figure)
     _without_magnified_rounding(figure)
     buffer = io.StringIO()
-    with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        _arrange(figure).print_svg(buffer, metadata={"Date": None, "Creator": None})
+    with mpl.rc_context(_SETTINGS | {"svg.hashsalt": name}), _arranged(figure) as canvas:
+        canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -188,17 +189,23 @@ def svg(figure: Figure, name: str) -> str:
     return re.sub(r"\n\s*", "\n", text).strip()
 
 
-def _arrange(figure: Figure) -> FigureCanvasSVG:
+@contextmanager
+def _arranged(figure: Figure) -> Generator[FigureCanvasSVG]:
     """Lay out a figure and return its canvas, which then draws it once.
 
     `Figure.savefig` draws a figure that has a layout engine twice, even after the engine has run.
     """
     canvas = FigureCanvasSVG(figure)
+    figure.set_dpi(INCH)  # as the canvas does, which writes points
     engine = figure.get_layout_engine()
-    if engine is not None and figure.axes:
-        engine.execute(figure)
+    if engine is None or not figure.axes:
+        yield canvas
+        return
+    with panels_in_place(figure, RendererSVG(*figure.bbox.size, io.StringIO())) as placed:
+        if not placed:
+            engine.execute(figure)
         figure.set_layout_engine("none")
-    return canvas
+        yield canvas
 
 
 def alone(text: str) -> str:
