@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 
 from daesolve import reporting
 from daesolve.cli import options
-from daesolve.cli.continuing import After, Begun, From, begun
-from daesolve.cli.decisions import listed
+from daesolve.cli.continuing import Begun, ContinuingCaseOptions
+from daesolve.cli.option_sets import CaseOptions, listed, takes_options
 from daesolve.cli.options import (
     COULD_NOT_GO_ON,
     REQUEST_IS_WRONG,
     AsJson,
-    CaseName,
-    Changes,
-    Driving,
-    ModelName,
-    ParameterFile,
     ProblemName,
-    StartValues,
-    console,
+    Until,
     show,
 )
 from daesolve.cli.orbits import ANALYSES, OrbitOptions, goes_on
@@ -37,11 +27,11 @@ from daesolve.core.solvers import SOLVERS
 from daesolve.errors import OutOfRangeError
 from daesolve.plugins.analyses import ANALYSES as USUAL_ANALYSES
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.verification.comparison import Comparison, Progress
+from daesolve.verification.comparison import Comparison
 from daesolve.verification.pairing import USUAL_FORMULATIONS, USUAL_SOLVERS, USUAL_TOLERANCES
 
 
-# Long: every line of the signature is an option.
+@takes_options
 def analyse(
     problem: ProblemName,
     analysis: Annotated[
@@ -52,96 +42,20 @@ def analyse(
             "`daesolve show`.",
         ),
     ],
+    case: CaseOptions,
+    asked: OrbitOptions,
     of: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="For sensitivity: a parameter or a start value."),
     ] = None,
-    case: CaseName = None,
-    model: ModelName = None,
-    set_: Changes = None,
-    parameters: ParameterFile = None,
-    initial: StartValues = None,
     until: Annotated[float | None, typer.Option(help="For sensitivity: the horizon in s.")] = None,
-    period: Annotated[
-        str | None,
-        typer.Option(metavar="EXPRESSION", help="For orbits: a period in s, such as 2*pi/w."),
-    ] = None,
-    section: Annotated[
-        str | None,
-        typer.Option(metavar="EVENT", help="For orbits: the event where they start and end."),
-    ] = None,
-    passages: Annotated[
-        int, typer.Option(help="For orbits: number of passages until an orbit closes.")
-    ] = 1,
-    up_to: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="For orbits: states that need not return."),
-    ] = None,
-    reflect: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="For orbits: states that return mirrored."),
-    ] = None,
-    family: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=NUMBER", help="For orbits: which one, if several."),
-    ] = None,
-    steady: Annotated[
-        bool, typer.Option("--steady", help="For orbits: follow only the shifted states.")
-    ] = False,
-    over: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=LOW:HIGH", help="For branch and stability-map."),
-    ] = None,
-    plot: Annotated[
-        str | None, typer.Option(metavar="X:Y", help="For branch: the axes of its plot.")
-    ] = None,
-    step: Annotated[
-        float | None,
-        typer.Option(
-            help="For branch: the longest step, as a fraction of the range; by default 0.02."
-        ),
-    ] = None,
-    cells: Annotated[
-        str | None,
-        typer.Option(metavar="NX:NY", help="For stability-map: number of cells; by default 40:40."),
-    ] = None,
-    follow: Annotated[
-        bool,
-        typer.Option("--follow", help="For stability-map: also compute the borders as curves."),
-    ] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help=(
-                "For stability-map: number of processes; by default one per core. 0 uses only "
-                "this one."
-            )
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="For stability-map: a Dask cluster instead of local processes."
-        ),
-    ] = None,
-    angle: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="For circle-map: equivalent angles.")
-    ] = None,
-    modulo: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="For circle-map: the full circle; by default 2*pi."),
-    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Directory for answer.json and the figures.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Analyse a case beyond its motion: rank, sensitivity, orbits, and its own analyses."""
-    asked = OrbitOptions(
-        period, section, passages, up_to or [], reflect or [], family or [], over or [], plot,
-        angle or [], modulo, steady, step, cells, follow, workers, scheduler,
-    )  # fmt: skip
-    bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
+    bound = case.of(problem)
     asked.check(analysis)
     orbits = analysis in ANALYSES and analysis not in bound.problem.analyses
     if out is not None and not (orbits and goes_on(analysis, out)):
@@ -157,7 +71,7 @@ def analyse(
     written: list[Path] = []
     if out is not None:
         written = reporting.write_answer(out, document, answer.figures)
-        if orbits and analysis == "branch":
+        if orbits and analysis == "branch" and asked.over:
             axis = asked.over[0].partition("=")[0]
             written.append(reporting.write_branch(out, document, axis, answer.figures))
     if as_json:
@@ -168,8 +82,10 @@ def analyse(
         typer.echo(f"written: {', '.join(map(str, written))}")
 
 
+@takes_options
 def compare(
     problem: ProblemName,
+    case: ContinuingCaseOptions,
     formulations: Annotated[
         str | None,
         typer.Option(
@@ -184,30 +100,21 @@ def compare(
             help=f"Some of {', '.join(SOLVERS)}; by default {', '.join(USUAL_SOLVERS)}.",
         ),
     ] = None,
-    case: CaseName = None,
-    model: ModelName = None,
-    set_: Changes = None,
-    input_: Driving = None,
-    parameters: ParameterFile = None,
-    initial: StartValues = None,
-    after: After = None,
-    from_: From = None,
     tolerances: Annotated[
         str | None, typer.Option(metavar="R1,R2,...", help="Five, from 1e-4 to 1e-12.")
     ] = None,
-    until: Annotated[float | None, typer.Option(help="End time of the runs, s.")] = None,
+    until: Until = None,
     out: Annotated[
         Path | None, typer.Option(help="Directory for comparison.json and the figure.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run formulations with solvers: error, cost, drift, and whether they agree."""
-    begin = begun(problem, case, model, parameters, set_ or [], initial or [], (after, from_))
+    begin = case.begin(problem)
     if out is not None:
         reporting.make_empty(out)
-    driving = options.inputs(input_ or [])
     asked = (formulations, solvers, tolerances, until)
-    found, document = compared(begin, *asked, inputs=driving, quiet=as_json)
+    found, document = compared(begin, *asked, inputs=case.inputs, quiet=as_json)
     written = [] if out is None else reporting.write_comparison(out, document)
     if as_json:
         typer.echo(reporting.dump(document))
@@ -275,14 +182,20 @@ def compared(
         The request cannot be run.
     """
     bound = begin.case
-    with _progress(bound, quiet=quiet) as progress:
+    label = f"{bound.problem.name} · {bound.case.name}"
+    with options.progress_bar(label, quiet=quiet, remaining=False) as update:
+
+        def progress(done: int, total: int, what: str) -> None:
+            assert update is not None
+            update(completed=done, total=total, description=what)
+
         found = bound.compare(
             None if formulations is None else names("--formulations", formulations),
             None if solvers is None else names("--solvers", solvers),
             until,
             begin.initial,
             tolerances=tolerances(tolerances_asked) or USUAL_TOLERANCES,
-            progress=progress,
+            progress=None if update is None else progress,
             **begin.with_options(inputs, {}),
         )
     identity = {
@@ -298,23 +211,3 @@ def _given(bound: BoundCase) -> dict[str, float]:
     """Return the parameters of a case, without what the problem derives from them."""
     derived = bound.derived
     return {name: value for name, value in bound.full_parameters.items() if name not in derived}
-
-
-@contextmanager
-def _progress(bound: BoundCase, *, quiet: bool) -> Generator[Progress | None]:
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (
-        TextColumn("{task.fields[what]}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Bar(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task("runs", what=f"{bound.problem.name} · {bound.case.name}")
-
-        def update(done: int, total: int, what: str) -> None:
-            bar.update(task, completed=done, total=total, what=what)
-
-        yield update

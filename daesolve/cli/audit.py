@@ -9,24 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from daesolve import reporting
-from daesolve.cli import options
-from daesolve.cli.continuing import begun
-from daesolve.cli.decisions import FormulationName, SolverName
-from daesolve.cli.options import (
-    CONTRADICTED,
-    COULD_NOT_GO_ON,
-    AsJson,
-    CaseName,
-    Changes,
-    Driving,
-    ModelName,
-    ParameterFile,
-    Quiet,
-    SourceFile,
-    StartValues,
-    say,
-    show,
+from daesolve.cli.option_sets import (
+    DrivenCaseOptions,
+    FormulationOptions,
+    OutputOptions,
+    SolverOptions,
+    takes_options,
 )
+from daesolve.cli.options import CONTRADICTED, COULD_NOT_GO_ON, SourceFile, Until, say, show
 from daesolve.cli.run import shown
 from daesolve.core.posing.measured import columns_of
 from daesolve.core.results.trajectory.reading import stored_run
@@ -43,7 +33,7 @@ from daesolve.verification.holding import audited
 MANIFEST = "manifest.json"
 
 
-# Long: an option of the command line is a parameter.
+@takes_options
 def audit(
     target: Annotated[
         str,
@@ -52,16 +42,11 @@ def audit(
             help="A problem's name, your own Python file, a model file, or a run of `--out`.",
         ),
     ],
-    case: CaseName = None,
-    model: ModelName = None,
-    set_: Changes = None,
-    input_: Driving = None,
-    parameters: ParameterFile = None,
-    initial: StartValues = None,
-    until: Annotated[float | None, typer.Option(help="End time of the run, s.")] = None,
-    formulation: FormulationName = None,
-    solver: SolverName = None,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
+    case: DrivenCaseOptions,
+    formulation: FormulationOptions,
+    solver: SolverOptions,
+    output: OutputOptions,
+    until: Until = None,
     samples: Annotated[
         Path | None,
         typer.Option(
@@ -70,55 +55,51 @@ def audit(
         ),
     ] = None,
     source: SourceFile = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Hold a run against what was posed: what holds to how much, and what was not checked.
 
     A problem is run first; a run on disk is integrated again, and keeps what is found. Samples of
     another program have a column "t" and one for each state.
     """
+    of_run = (until, formulation, solver) != (None, FormulationOptions(), SolverOptions())
     if samples is not None:
-        if until is not None or formulation is not None or solver is not None or rtol is not None:
+        if of_run:
             raise OutOfRangeError("samples are not run: leave out options of a run")
-        begin = begun(target, case, model, parameters, set_ or [], initial or [], (None, None))
-        _of_samples(begin.case, samples, as_json=as_json, quiet=quiet)
+        _of_samples(case.of(target), samples, output)
         return
     if (Path(target) / MANIFEST).is_file():
-        given = (case, model, set_, input_, parameters, initial, until, formulation, solver, rtol)
-        if any(option is not None for option in given):
+        if of_run or case != DrivenCaseOptions():
             raise OutOfRangeError(f"{target} is a run, with options of its own: leave out others")
         run, identity = _stored(Path(target), source)
     else:
-        begin = begun(target, case, model, parameters, set_ or [], initial or [], (None, None))
-        bound = begin.case
+        bound = case.of(target)
         end = bound.case.until if until is None else until
         label = f"{bound.problem.name} · {bound.case.name}"
         asked: dict[str, Any] = {
-            **begin.with_options(options.inputs(input_ or []), {}),
-            "formulation": options.formulation(formulation, []),
-            **options.solver(solver, rtol, None, None),
+            "inputs": case.inputs,
+            "formulation": formulation.chosen,
+            **solver.chosen(),
         }
         with (
-            shown(label, begin.time, end, quiet=quiet or as_json) as progress,
+            shown(label, bound.case.start_time, end, quiet=output.silent) as progress,
             reported_otherwise(),
         ):
             run = audited(bound.solve(end, progress=progress, **asked))
         identity = bound.identity()
     told = reporting.document(run, identity)
-    if as_json:
+    if output.as_json:
         typer.echo(reporting.dump(reporting.audit_document(told)))
-    elif not quiet:
+    elif not output.quiet:
         show(reporting.audit_text(told))
     _leave(run)
 
 
-def _of_samples(case: BoundCase, file: Path, *, as_json: bool, quiet: bool) -> None:
+def _of_samples(case: BoundCase, file: Path, output: OutputOptions) -> None:
     """Hold samples in a file against a case, and set the exit status."""
     found = audit_samples(case.system, columns_of(file), parameters=case.full_parameters)
-    if as_json:
+    if output.as_json:
         typer.echo(reporting.dump(found.as_json()))
-    elif not quiet:
+    elif not output.quiet:
         typer.echo(str(found))
     if not found.holds:
         say(f"contradicted: {found.objection}")

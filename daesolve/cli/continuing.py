@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from daesolve.cli import options
+from daesolve.cli.option_sets import DrivenCaseOptions
 from daesolve.errors import OutOfRangeError
 
 if TYPE_CHECKING:
@@ -18,22 +19,6 @@ if TYPE_CHECKING:
     from daesolve.core.results.trajectory.trajectory import Trajectory
     from daesolve.plugins.bound_case import BoundCase
     from daesolve.plugins.registry import Problem
-
-After = Annotated[
-    Path | None,
-    typer.Option(
-        "--after",
-        metavar="DIR",
-        help=(
-            "Begin where the run in DIR ended: with its case, parameters and inputs, unless you "
-            "give others."
-        ),
-    ),
-]
-From = Annotated[
-    float | None,
-    typer.Option("--from", metavar="T", help="With --after: begin at this time of that run, s."),
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,50 +56,62 @@ class Begun:
         return self.initial.continuation.time
 
 
-def begun(
-    problem: str,
-    name: str | None,
-    model: str | None,
-    file: Path | None,
-    changes: Sequence[str],
-    initial: Sequence[str],
-    after: tuple[Path | None, float | None],
-) -> Begun:
-    """Find a case of a problem, and the run to continue.
+@dataclass(frozen=True)
+class ContinuingCaseOptions(DrivenCaseOptions):
+    """A case of a problem, and the run that its run continues."""
 
-    Parameters
-    ----------
-    problem, name, model, file, changes, initial
-        As in `options.case`.
-    after
-        The directory of a run and a time in it, s, if they are given.
+    after: Annotated[
+        Path | None,
+        typer.Option(
+            "--after",
+            metavar="DIR",
+            help=(
+                "Begin where the run in DIR ended: with its case, parameters and inputs, unless "
+                "you give others."
+            ),
+        ),
+    ] = None
+    from_: Annotated[
+        float | None,
+        typer.Option(
+            "--from", metavar="T", help="With --after: begin at this time of that run, s."
+        ),
+    ] = None
 
-    Raises
-    ------
-    DaesolveError
-        A name is unknown, a value is not possible, or the run does not fit.
-    """
-    directory, moment = after
-    if directory is None:
-        if moment is not None:
+    def begin(self, problem: str) -> Begun:
+        """Return the case of a problem, and the run to continue.
+
+        Raises
+        ------
+        DaesolveError
+            A name is unknown, a value is not possible, or the run does not fit.
+        """
+        if self.after is not None:
+            if self.initial:
+                raise OutOfRangeError("--after gives the start already: leave out --initial")
+            return self._continued(problem, self.after)
+        if self.from_ is not None:
             raise OutOfRangeError("--from is a time of the run that --after names: give --after")
-        return Begun(options.case(problem, name, model, file, changes, initial), None, {})
-    if initial:
-        raise OutOfRangeError("--after gives the start already: leave out --initial")
-    from daesolve.core.results.trajectory.trajectory import Trajectory
-    from daesolve.plugins import registry
+        return Begun(self.of(problem), None, {})
 
-    chosen, stored = registry.problem(problem), _stored(directory)
-    identity: Mapping[str, Any] = stored.manifest["identity"]
-    _check_problem(chosen.name, identity, directory)
-    same = name in (None, identity["case"])
-    table = options.parameters_of(file) if file is not None else {}
-    given = table | options.pairs("--set", changes)
-    own: Mapping[str, Any] = identity["asked"]["set"] if same else {}
-    model = identity["model"] if same and model is None else model
-    case = chosen.case(identity["case"] if same else name, model=model).changed({**own, **given})
-    run = Trajectory.from_run(directory) if moment is None else _opened(stored, chosen).at(moment)
-    return Begun(case, run, _taken_over(stored, {*given}) if same else {})
+    def _continued(self, problem: str, directory: Path) -> Begun:
+        from daesolve.core.results.trajectory.trajectory import Trajectory
+        from daesolve.plugins import registry
+
+        chosen, stored = registry.problem(problem), _stored(directory)
+        identity: Mapping[str, Any] = stored.manifest["identity"]
+        _check_problem(chosen.name, identity, directory)
+        same = self.case in (None, identity["case"])
+        given = self.changes
+        own: Mapping[str, Any] = identity["asked"]["set"] if same else {}
+        model = identity["model"] if same and self.model is None else self.model
+        case = chosen.case(identity["case"] if same else self.case, model=model)
+        case = case.changed({**own, **given})
+        if self.from_ is None:
+            run = Trajectory.from_run(directory)
+        else:
+            run = _opened(stored, chosen).at(self.from_)
+        return Begun(case, run, _taken_over(stored, {*given}) if same else {})
 
 
 def _stored(directory: Path) -> Stored:

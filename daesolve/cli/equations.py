@@ -9,15 +9,8 @@ from typing import Annotated
 
 import typer
 
-from daesolve.cli.options import (
-    CaseName,
-    Changes,
-    ModelName,
-    ParameterFile,
-    ProblemName,
-    StartValues,
-    case,
-)
+from daesolve.cli.option_sets import CaseOptions, takes_options
+from daesolve.cli.options import ProblemName
 from daesolve.errors import OutOfRangeError
 
 
@@ -29,14 +22,10 @@ class EquationLanguage(StrEnum):
     C = "c"
 
 
-# Long: every line of the signature is an option.
+@takes_options
 def equations(
     problem: ProblemName,
-    case_name: CaseName = None,
-    model: ModelName = None,
-    changes: Changes = None,
-    parameters: ParameterFile = None,
-    initial: StartValues = None,
+    case: CaseOptions,
     reduced: Annotated[
         bool,
         typer.Option(
@@ -78,7 +67,7 @@ def equations(
             f"--reduced equations can be written only as latex, not as {language}: leave "
             "out one of the two options"
         )
-    chosen = case(problem, case_name, model, parameters, changes or [], initial or [])
+    chosen = case.of(problem)
     if language is EquationLanguage.LATEX:
         text = chosen.to_latex(to, reduced=reduced, rate=rate, laws=laws)
     elif to is None:

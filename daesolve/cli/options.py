@@ -6,9 +6,12 @@ The rooms are imported when a word is read, so that help imports none of them.
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from daesolve.core.formulations import Formulation
-    from daesolve.plugins.bound_case import BoundCase
 
 REQUEST_IS_WRONG = 2
 COULD_NOT_GO_ON = 3
@@ -29,13 +31,6 @@ CONTRADICTED = 4
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")]
-Verify = Annotated[bool, typer.Option("--verify", help="Repeat with another method and compare.")]
-VerifySame = Annotated[
-    bool,
-    typer.Option(
-        "--verify-same", help="Repeat with the same method and a tighter tolerance, and compare."
-    ),
-]
 ProblemName = Annotated[
     str,
     typer.Argument(
@@ -44,23 +39,7 @@ ProblemName = Annotated[
     ),
 ]
 CaseName = Annotated[str | None, typer.Option("--case", help="A case; the first by default.")]
-ModelName = Annotated[str | None, typer.Option("--model", help="A model instead of the case's.")]
-Changes = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a structural choice."),
-]
-Driving = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--input",
-        metavar="NAME=EXPRESSION|FILE.csv:COLUMN",
-        help="An input: an expression of t, states and parameters, or a column of a CSV file, "
-        "with time in its first column.",
-    ),
-]
-ParameterFile = Annotated[
-    Path | None, typer.Option("--parameters", help="A JSON or TOML file of parameters.")
-]
+Until = Annotated[float | None, typer.Option("--until", help="End time of a run, s.")]
 SourceFile = Annotated[
     Path | None,
     typer.Option(
@@ -96,6 +75,41 @@ def show(*parts: RenderableType) -> None:
 def say(sentence: str) -> None:
     """Write a sentence for the user to the standard error."""
     typer.echo(f"daesolve: {sentence}", err=True)
+
+
+@contextmanager
+def progress_bar(
+    label: str, *texts: str, quiet: bool, remaining: bool = True, **values: Any
+) -> Generator[Callable[..., None] | None]:
+    """Show a bar on standard error, where that is a terminal, and yield what updates it.
+
+    Parameters
+    ----------
+    label
+        What is under way.
+    *texts
+        Further columns, formatted with the task's fields.
+    quiet
+        Show nothing.
+    remaining
+        Whether the time to the end is shown.
+    **values
+        The total, and the first values of fields.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress
+
+    columns = (
+        *(progress.TextColumn("{task.description}", markup=False), progress.BarColumn()),
+        progress.MofNCompleteColumn(),
+        *(progress.TextColumn(text, markup=False) for text in texts),
+        progress.TimeElapsedColumn(),
+        *([progress.TimeRemainingColumn()] if remaining else []),
+    )
+    with progress.Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        yield partial(bar.update, bar.add_task(label, **values))
 
 
 # ValueError: text that is not UTF-8, JSON or TOML.
@@ -296,29 +310,6 @@ def _rates(words: Sequence[str]) -> dict[str, Any]:
             common = 0.0 if rate is None else rate
     settings: dict[str, Any] = {} if common is None else {"rate": common}
     return settings | ({"rates": single} if single else {})
-
-
-def case(
-    problem: str,
-    name: str | None,
-    model: str | None,
-    file: Path | None,
-    changes: Sequence[str],
-    initial: Sequence[str],
-) -> BoundCase:
-    """Find a case of a problem, and apply the options to it.
-
-    Raises
-    ------
-    DaesolveError
-        A name is unknown, or a value is not possible.
-    """
-    from daesolve.plugins import registry
-
-    table = parameters_of(file) if file is not None else {}
-    chosen = registry.problem(problem).case(name, model=model)
-    changed = chosen.changed(table | pairs("--set", changes))
-    return changed.starting(numbers("--initial", initial))
 
 
 def solver(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 
 from daesolve.cli import options
 from daesolve.errors import OutOfRangeError
@@ -24,7 +21,15 @@ if TYPE_CHECKING:
     from daesolve.analysis.orbits import PeriodicOrbit
     from daesolve.analysis.orbits.symmetry import Symmetry
 
-ANALYSES = ("orbit", "branch", "circle-map", "stability-map")
+ORBIT = {"period", "section", "passages", "up_to", "reflect", "family", "steady"}
+TAKES = {
+    "orbit": ORBIT,
+    "branch": {*ORBIT, "over", "plot", "step"},
+    "circle-map": {"period", "angle", "modulo"},
+    "stability-map": {*ORBIT, "over", "cells", "follow", "workers", "scheduler"},
+}
+"""The options of each analysis."""
+ANALYSES = tuple(TAKES)
 STEP = 0.02
 """The longest step along a branch, by default."""
 PERIODS = 4000
@@ -37,24 +42,75 @@ POINTS = "points"
 
 @dataclass(frozen=True)
 class OrbitOptions:
-    """The options of an orbit; see the command `analyse`."""
+    """The options of an orbit, and of what builds on it."""
 
-    period: str | None
-    section: str | None
-    passages: int
-    up_to: Sequence[str]
-    reflect: Sequence[str]
-    family: Sequence[str]
-    over: Sequence[str]
-    plot: str | None
-    angle: Sequence[str]
-    modulo: str | None
-    steady: bool
-    step: float | None
-    cells: str | None
-    follow: bool
-    workers: int | None
-    scheduler: str | None
+    period: Annotated[
+        str | None,
+        typer.Option(metavar="EXPRESSION", help="For orbits: a period in s, such as 2*pi/w."),
+    ] = None
+    section: Annotated[
+        str | None,
+        typer.Option(metavar="EVENT", help="For orbits: the event where they start and end."),
+    ] = None
+    passages: Annotated[
+        int, typer.Option(help="For orbits: number of passages until an orbit closes.")
+    ] = 1
+    up_to: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="For orbits: states that need not return."),
+    ] = None
+    reflect: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="For orbits: states that return mirrored."),
+    ] = None
+    family: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=NUMBER", help="For orbits: which one, if several."),
+    ] = None
+    steady: Annotated[
+        bool, typer.Option("--steady", help="For orbits: follow only the shifted states.")
+    ] = False
+    over: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=LOW:HIGH", help="For branch and stability-map."),
+    ] = None
+    plot: Annotated[
+        str | None, typer.Option(metavar="X:Y", help="For branch: the axes of its plot.")
+    ] = None
+    step: Annotated[
+        float | None,
+        typer.Option(
+            help="For branch: the longest step, as a fraction of the range; by default 0.02."
+        ),
+    ] = None
+    cells: Annotated[
+        str | None,
+        typer.Option(metavar="NX:NY", help="For stability-map: number of cells; by default 40:40."),
+    ] = None
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="For stability-map: also compute the borders as curves."),
+    ] = False
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="For stability-map: number of processes; by default one per core. 0 uses only "
+            "this one."
+        ),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="For stability-map: a Dask cluster instead of local processes."
+        ),
+    ] = None
+    angle: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="For circle-map: equivalent angles.")
+    ] = None
+    modulo: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="For circle-map: the full circle; by default 2*pi."),
+    ] = None
 
     def check(self, analysis: str) -> None:
         """Refuse options that belong to another analysis.
@@ -64,24 +120,11 @@ class OrbitOptions:
         OutOfRangeError
             The message names the first of them.
         """
-        takes = {
-            "orbit": {"period", "section", "passages", "up_to", "reflect", "family", "steady"},
-            "circle-map": {"period", "angle", "modulo"},
-        }
-        takes["branch"] = {*takes["orbit"], "over", "plot", "step"}
-        takes["stability-map"] = {
-            *takes["orbit"],
-            "over",
-            "cells",
-            "follow",
-            "workers",
-            "scheduler",
-        }
-        for name, value in vars(self).items():
-            given = value != 1 if name == "passages" else value not in (None, False, [])
-            if given and name not in takes.get(analysis, set()):
+        for entry in fields(self):
+            given = getattr(self, entry.name) not in (entry.default, [])
+            if given and entry.name not in TAKES.get(analysis, set()):
                 raise OutOfRangeError(
-                    f"the analysis {analysis!r} does not use --{name.replace('_', '-')}"
+                    f"the analysis {analysis!r} does not use --{entry.name.replace('_', '-')}"
                 )
 
 
@@ -135,12 +178,12 @@ def _stoppable(kept: Path | None) -> Generator[None]:
 def _branch(bound: BoundCase, asked: OrbitOptions, kept: Path | None, quiet: bool) -> Answer:
     from daesolve.analysis.orbits import answers, continue_orbit
 
-    orbit, over = _orbit(bound, asked), _ranges(asked.over)
+    orbit, over = _orbit(bound, asked), _ranges(asked.over or [])
     name = next(iter(over))
-    with _bar(f"{bound.problem.name} · branch", None, quiet=quiet) as shown:
+    with _bar(f"{bound.problem.name} · branch", None, quiet=quiet) as update:
 
         def found(count: int, value: float) -> None:
-            shown(count, f"{name} = {value:.6g}")
+            update(completed=count, what=f"{name} = {value:.6g}")
 
         step = STEP if asked.step is None else asked.step
         branch = continue_orbit(orbit, over, step=step, out=kept, progress=found)
@@ -152,14 +195,14 @@ def _map(bound: BoundCase, asked: OrbitOptions, kept: Path | None, quiet: bool) 
     from daesolve.ensembles import sweep_stability
 
     cells = _cells(asked.cells)
-    with _bar(f"{bound.problem.name} · stability map", cells[1], quiet=quiet) as shown:
+    with _bar(f"{bound.problem.name} · stability map", cells[1], quiet=quiet) as update:
 
         def found(count: int, total: int) -> None:
-            shown(count, "rows")
+            update(completed=count, what="rows")
 
         result = sweep_stability(
             bound,
-            _ranges(asked.over),
+            _ranges(asked.over or []),
             workers=asked.workers,
             scheduler=asked.scheduler,
             cells=cells,
@@ -172,25 +215,17 @@ def _map(bound: BoundCase, asked: OrbitOptions, kept: Path | None, quiet: bool) 
 
 
 @contextmanager
-def _bar(label: str, total: int | None, *, quiet: bool) -> Generator[Callable[[int, str], None]]:
-    """Show how many points or rows are known, on standard error where that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda count, what: None
-        return
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[what]}", markup=False),
-        TimeElapsedColumn(),
-    )
-    with Bar(*columns, console=options.console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total, what="")
+def _bar(label: str, total: int | None, *, quiet: bool) -> Generator[Callable[..., None]]:
+    """Show how many points or rows are known, and yield what updates this."""
+    text = "{task.fields[what]}"
+    with options.progress_bar(
+        label, text, quiet=quiet, remaining=False, total=total, what=""
+    ) as update:
+        yield update or _ignore
 
-        def update(count: int, what: str) -> None:
-            bar.update(task, completed=count, what=what)
 
-        yield update
+def _ignore(**state: object) -> None:
+    """Show nothing."""
 
 
 def _orbit(bound: BoundCase, asked: OrbitOptions) -> PeriodicOrbit:
@@ -213,7 +248,7 @@ def _which(bound: BoundCase, asked: OrbitOptions) -> dict[str, Any]:
         "section": asked.section,
         "passages": asked.passages,
         "up_to": symmetries or None,
-        "family": options.numbers("--family", asked.family) or None,
+        "family": options.numbers("--family", asked.family or []) or None,
         "steady": asked.steady,
     }
 

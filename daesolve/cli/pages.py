@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from daesolve import reporting
-from daesolve.cli.options import CaseName, ProblemName, SourceFile, console, say
+from daesolve.cli.options import CaseName, ProblemName, SourceFile, progress_bar, say
 from daesolve.core.results.storage import make_directory
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import OutOfRangeError
@@ -148,7 +144,7 @@ def animate(
     """Animate a run: a page with a player, a GIF or a film."""
     file = directory / FILE if to is None else to
     file = file if file.suffix else file.with_name(f"{file.name}.html")
-    with _progress(file.name, quiet=quiet) as progress:
+    with progress_bar(file.name, quiet=quiet) as update:
         film = animation.animate(
             directory,
             file,
@@ -157,7 +153,7 @@ def animate(
             begin=from_,
             end=until,
             width=width,
-            progress=progress,
+            progress=None if update is None else lambda n, total: update(completed=n, total=total),
             source=source,
             tell=say,
         )
@@ -174,23 +170,6 @@ def animate(
 
 def _size(count: int) -> str:
     return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"
-
-
-@contextmanager
-def _progress(what: str, *, quiet: bool) -> Generator[animation.Progress | None]:
-    """Show a bar on standard error while pictures are drawn, where that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def page(

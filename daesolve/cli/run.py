@@ -14,35 +14,21 @@ import typer
 
 from daesolve import reporting
 from daesolve.cli import options
-from daesolve.cli.continuing import After, From, begun
-from daesolve.cli.decisions import (
-    AtRankLoss,
-    FormulationName,
-    ImpactLaw,
-    ImpactOrder,
-    OfAmbiguity,
-    OfGain,
-    OfJam,
-    OfVariants,
-    RedundantRows,
-    SolverName,
-    decisions,
+from daesolve.cli.continuing import Begun, ContinuingCaseOptions
+from daesolve.cli.option_sets import (
+    DecisionOptions,
+    FormulationOptions,
+    OutputOptions,
+    SolverOptions,
+    VerifyOptions,
+    takes_options,
 )
 from daesolve.cli.options import (
     CONTRADICTED,
     COULD_NOT_GO_ON,
-    AsJson,
-    CaseName,
-    Changes,
-    Driving,
-    ModelName,
-    ParameterFile,
     ProblemName,
-    Quiet,
     SourceFile,
-    StartValues,
-    Verify,
-    VerifySame,
+    Until,
     say,
     show,
 )
@@ -66,18 +52,16 @@ MOVED = 1e-9
 """Relative change of a start value from which a sentence reports it."""
 
 
-# Long: an option of the command line is a parameter.
+@takes_options
 def run(
     problem: ProblemName,
-    case: CaseName = None,
-    model: ModelName = None,
-    set_: Changes = None,
-    input_: Driving = None,
-    parameters: ParameterFile = None,
-    initial: StartValues = None,
-    after: After = None,
-    from_: From = None,
-    until: Annotated[float | None, typer.Option(help="End time of the run, s.")] = None,
+    case: ContinuingCaseOptions,
+    formulation: FormulationOptions,
+    decisions: DecisionOptions,
+    solver: SolverOptions,
+    verify: VerifyOptions,
+    output: OutputOptions,
+    until: Until = None,
     at: Annotated[
         str | None,
         typer.Option(metavar="T1,T2,...|events", help="Sample times in s, or at every event."),
@@ -85,95 +69,69 @@ def run(
     interval: Annotated[
         float | None, typer.Option("--every", metavar="DT", help="Sampling interval, s.")
     ] = None,
-    formulation: FormulationName = None,
-    rate: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),
-    ] = None,
-    redundant: RedundantRows = None,
-    rank_loss: AtRankLoss = None,
     max_evaluations: Annotated[
         int | None,
         typer.Option(
             metavar="N", help="Stop after this many right-hand sides and keep what is done."
         ),
     ] = None,
-    variant_policy: OfVariants = None,
-    impact: ImpactLaw = None,
-    impact_order: ImpactOrder = None,
-    on_gain: OfGain = None,
-    on_jam: OfJam = None,
-    on_ambiguous: OfAmbiguity = None,
-    solver: SolverName = None,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
-    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
     fixed_step: Annotated[
         float | None, typer.Option(help="A fixed step without error control, s (dop853).")
     ] = None,
-    verify: Verify = False,
-    verify_same: VerifySame = False,
     out: Annotated[
         Path | None,
         typer.Option(help="Directory for the run and its report."),
     ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Integrate a case of a problem and report how far the result can be trusted."""
-    begin = begun(problem, case, model, parameters, set_ or [], initial or [], (after, from_))
-    bound = begin.case
+    begin = case.begin(problem)
     samples, last = _samples(at, interval)
-    until = last if until is None else until
     settings: dict[str, Any] = {
         "initial": begin.initial,
-        "formulation": options.formulation(formulation, rate or []),
-        "verify": "same" if verify_same and not verify else verify,
+        "formulation": formulation.chosen,
+        "verify": verify.chosen,
         "store": out,
         "max_evaluations": max_evaluations,
-        **begin.with_options(
-            options.inputs(input_ or []),
-            decisions(
-                redundant=redundant,
-                rank_loss=rank_loss,
-                variant_policy=variant_policy,
-                impact=impact,
-                impact_order=impact_order,
-                on_gain=on_gain,
-                on_jam=on_jam,
-                on_ambiguous=on_ambiguous,
-            ),
-        ),
+        **begin.with_options(case.inputs, decisions.chosen),
         "at": samples,
-        **options.solver(solver, rtol, atol, fixed_step),
+        **solver.chosen(fixed_step),
     }
+    trajectory = _solved(begin, last if until is None else until, settings, output)
+    bound = begin.case
+    _say(trajectory, bound)
+    _show(trajectory, bound.identity(), out, bound.problem, output)
+
+
+def _solved(
+    begin: Begun, until: float | None, settings: Mapping[str, Any], output: OutputOptions
+) -> Trajectory:
+    """Run a case; one that cannot begin ends the command, with the reason."""
+    bound = begin.case
     end = until if until is not None else bound.case.until
     label = f"{bound.problem.name} · {bound.case.name}"
-    trajectory: Trajectory | None = None
-    never: dict[str, Any] | None = None
     with (
-        _stoppable(out),
-        shown(label, begin.time, end, quiet=quiet or as_json) as progress,
+        _stoppable(settings["store"]),
+        shown(label, begin.time, end, quiet=output.silent) as progress,
     ):
         try:
             with reported_otherwise():
-                trajectory = bound.solve(until, progress=progress, **settings)
+                return bound.solve(until, progress=progress, **settings)
         except DegenerateConstraintError as error:
-            trajectory = cast(Trajectory, error.run)
+            return cast(Trajectory, error.run)
         except VariantError as error:
-            trajectory = cast(Trajectory | None, error.run)
+            if error.run is not None:
+                return cast(Trajectory, error.run)
             never = reporting.never_begun(bound.identity(), begin.time, error)
-    if trajectory is None:
-        assert never is not None
-        if as_json:
-            typer.echo(reporting.dump(never))
-        typer.echo(f"daesolve: {never['message']}", err=True)
-        raise typer.Exit(COULD_NOT_GO_ON)
-    _say(trajectory, bound)
-    _show(trajectory, bound.identity(), out, bound.problem, as_json=as_json, quiet=quiet)
+    if output.as_json:
+        typer.echo(reporting.dump(never))
+    typer.echo(f"daesolve: {never['message']}", err=True)
+    raise typer.Exit(COULD_NOT_GO_ON)
 
 
+@takes_options
 def resume(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run of `--out`.")],
+    output: OutputOptions,
     until: Annotated[
         float | None, typer.Option(help="Another end of the run than planned, later or earlier, s.")
     ] = None,
@@ -186,8 +144,6 @@ def resume(
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="For a sweep: a Dask cluster.")
     ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Resume a run or a sweep that was stopped or killed, or extend a finished run."""
     if kind_of(directory) == "sweep":
@@ -200,9 +156,8 @@ def resume(
             workers,
             scheduler,
             source,
+            output,
             any_version=any_version,
-            as_json=as_json,
-            quiet=quiet,
         )
     if workers is not None or scheduler is not None:
         raise OutOfRangeError(
@@ -217,7 +172,7 @@ def resume(
     label = " · ".join(str(identity[key]) for key in ("problem", "case") if identity.get(key))
     with (
         _stoppable(directory),
-        shown(label or str(directory), begin, end, quiet=quiet or as_json) as progress,
+        shown(label or str(directory), begin, end, quiet=output.silent) as progress,
         reported_otherwise(),
     ):
         trajectory = go_on(
@@ -228,7 +183,7 @@ def resume(
             progress=progress,
             tell=say,
         )
-    return _show(trajectory, identity, directory, problem, as_json=as_json, quiet=quiet)
+    return _show(trajectory, identity, directory, problem, output)
 
 
 def _show(
@@ -236,9 +191,7 @@ def _show(
     identity: Mapping[str, Any],
     out: Path | None,
     problem: Rules | None,
-    *,
-    as_json: bool,
-    quiet: bool,
+    output: OutputOptions,
 ) -> None:
     """Write the report of a run, print what was requested, and set the exit status."""
     page = (
@@ -246,9 +199,9 @@ def _show(
         if out is None or trajectory.outcome is Outcome.INTERRUPTED
         else _reported(out, problem)
     )
-    if as_json:
+    if output.as_json:
         typer.echo(reporting.dump(reporting.document(trajectory, identity)))
-    elif not quiet and (out is None or page is not None):
+    elif not output.quiet and (out is None or page is not None):
         shortened = trajectory if out is None else trajectory.thinned(reporting.ROWS)
         told = reporting.document(shortened, identity)
         if not trajectory.outcome.good:

@@ -4,54 +4,28 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bar
 
 from daesolve.cli import options
-from daesolve.cli.decisions import (
-    AtRankLoss,
-    FormulationName,
-    ImpactLaw,
-    ImpactOrder,
-    OfAmbiguity,
-    OfGain,
-    OfJam,
-    OfVariants,
-    RedundantRows,
-    SolverName,
-    decisions,
+from daesolve.cli.option_sets import (
+    DecisionOptions,
+    DrivenCaseOptions,
+    FormulationOptions,
+    OutputOptions,
+    SolverOptions,
+    VerifyOptions,
+    takes_options,
 )
-from daesolve.cli.options import (
-    COULD_NOT_GO_ON,
-    AsJson,
-    CaseName,
-    Changes,
-    Driving,
-    ModelName,
-    ProblemName,
-    Quiet,
-    StartValues,
-    Verify,
-    VerifySame,
-    console,
-)
+from daesolve.cli.options import COULD_NOT_GO_ON, ProblemName, Until, console, progress_bar
 from daesolve.core.solvers import Taylor
 from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
 from daesolve.ensembles.dispatch import Progress, SweepState
@@ -85,9 +59,15 @@ SPREAD = {"linspace": np.linspace, "logspace": np.logspace, "geomspace": np.geom
 """As in NumPy: logspace takes exponents of ten, geomspace the bounds themselves."""
 
 
-# Long: an option of the command line is a parameter.
+@takes_options
 def command(
     problem: ProblemName,
+    case: DrivenCaseOptions,
+    formulation: FormulationOptions,
+    decisions: DecisionOptions,
+    solver: SolverOptions,
+    verify: VerifyOptions,
+    output: OutputOptions,
     over: Annotated[
         list[str],
         typer.Option(
@@ -111,32 +91,11 @@ def command(
         int | None, typer.Option(help="Number of random members at each point of the grid.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random draws.")] = 0,
-    case: CaseName = None,
-    model: ModelName = None,
-    set_: Changes = None,
-    input_: Driving = None,
-    initial: StartValues = None,
-    until: Annotated[float | None, typer.Option(help="End time of each run, s.")] = None,
+    until: Until = None,
     at: Annotated[
         str | None,
         typer.Option(metavar="T1,T2,...", help="Sample times of each run, s."),
     ] = None,
-    formulation: FormulationName = None,
-    rate: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),
-    ] = None,
-    redundant: RedundantRows = None,
-    rank_loss: AtRankLoss = None,
-    variant_policy: OfVariants = None,
-    impact: ImpactLaw = None,
-    impact_order: ImpactOrder = None,
-    on_gain: OfGain = None,
-    on_jam: OfJam = None,
-    on_ambiguous: OfAmbiguity = None,
-    solver: SolverName = None,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
-    atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -156,10 +115,6 @@ def command(
             show_default=False,
         ),
     ] = None,
-    verify: Verify = False,
-    verify_same: VerifySame = False,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
 ) -> None:
     """Run a case many times with other values, on all cores or on a cluster.
 
@@ -167,11 +122,10 @@ def command(
     command prints how many there are. The exit status is 0 if any member succeeded, 3 if none did
     or the sweep was interrupted, and 2 if the request is wrong.
     """
-    bound = options.case(problem, case, model, None, set_ or [], initial or [])
+    bound, values = case.of(problem), varied(over)
     label = f"{bound.problem.name} · {bound.case.name}"
-    values = varied(over)
-    _refuse_fixed(values, {"--set": set_, "--initial": initial})
-    with _progress(label, quiet=quiet or as_json) as progress:
+    _refuse_fixed(values, {"--set": case.set_, "--initial": case.initial})
+    with _progress(label, quiet=output.silent) as progress:
         found = sweep(
             bound,
             values,
@@ -182,30 +136,21 @@ def command(
             workers=workers,
             scheduler=scheduler,
             batch=batch,
-            verify="same" if verify_same and not verify else verify,
+            verify=verify.chosen,
             out=out or f"{file_stem(bound.problem.name)}-{file_stem(bound.case.name)}-sweep",
             progress=progress,
-            inputs=options.inputs(input_ or []),
-            formulation=options.formulation(formulation, rate or []),
-            **decisions(
-                redundant=redundant,
-                rank_loss=rank_loss,
-                variant_policy=variant_policy,
-                impact=impact,
-                impact_order=impact_order,
-                on_gain=on_gain,
-                on_jam=on_jam,
-                on_ambiguous=on_ambiguous,
-            ),
-            **options.solver(_in_lanes(solver, rtol, atol) if batch else solver, rtol, atol),
+            inputs=case.inputs,
+            formulation=formulation.chosen,
+            **decisions.chosen,
+            **(_in_lanes(solver) if batch else solver).chosen(),
         )
-    _ended(found, bound, as_json=as_json, quiet=quiet)
+    _ended(found, bound, output)
 
 
-def _in_lanes(solver: str | None, rtol: float | None, atol: float | None) -> str | None:
+def _in_lanes(asked: SolverOptions) -> SolverOptions:
     """Return the solver of a batch, which its tolerances are for."""
-    asked = rtol is not None or atol is not None
-    return Taylor.name if solver is None and asked else solver
+    named = asked.solver is not None or (asked.rtol is None and asked.atol is None)
+    return asked if named else replace(asked, solver=Taylor.name)
 
 
 def resume(
@@ -213,14 +158,13 @@ def resume(
     workers: int | None,
     scheduler: str | None,
     source: Path | None,
+    output: OutputOptions,
     *,
     any_version: bool,
-    as_json: bool,
-    quiet: bool,
 ) -> None:
     """Run the members of a sweep that have not run yet: `daesolve resume` of its directory."""
     case = case_from(directory, sweep_manifest(directory), source, options.say)
-    with _progress(str(directory), quiet=quiet or as_json) as progress:
+    with _progress(str(directory), quiet=output.silent) as progress:
         found = resume_sweep(
             directory,
             source=case,
@@ -229,17 +173,17 @@ def resume(
             any_version=any_version,
             progress=progress,
         )
-    _ended(found, case, as_json=as_json, quiet=quiet)
+    _ended(found, case, output)
 
 
-def _ended(found: Sweep, case: BoundCase, *, as_json: bool, quiet: bool) -> None:
+def _ended(found: Sweep, case: BoundCase, output: OutputOptions) -> None:
     """Show what came of a sweep, and end with the right status."""
     measured = dependence(found, case)
-    _show(found, measured, as_json=as_json, quiet=quiet)
+    _show(found, measured, output)
     if measured is not None:
         title = f"{case.problem.title}: {case.case.name}"
         page = write_measures(found.directory, measured, title)
-        if not (as_json or quiet):
+        if not output.silent:
             for table in _orders(measured, console().width):
                 options.show(table, "")
             typer.echo(f"figure and table: {page}")
@@ -343,9 +287,9 @@ def _column(entry: ConvergenceOrders) -> list[str]:
     return [f"{entry.name} ({entry.unit})" if entry.unit else entry.name, *cells]
 
 
-def _show(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, quiet: bool) -> None:
+def _show(found: Sweep, measured: MeasuredDependence | None, output: OutputOptions) -> None:
     apart = differences(found.directory)
-    if as_json:
+    if output.as_json:
         document: dict[str, Any] = {
             "directory": str(found.directory),
             "count": found.count,
@@ -359,7 +303,7 @@ def _show(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, q
         if measured is not None:
             document["measures"] = measured.document()
         typer.echo(json.dumps(document, indent=1))
-    elif not quiet:
+    elif not output.quiet:
         typer.echo(
             f"sweep: {found.directory}, {found.done} of {found.count} members done; "
             "a row for each in members/*.parquet"
@@ -387,26 +331,15 @@ def _show(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, q
 @contextmanager
 def _progress(label: str, *, quiet: bool) -> Generator[Progress | None]:
     """Show a bar on standard error while members run, where that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("failed {task.fields[failed]}"),
-        TextColumn("{task.fields[pace]:.3g} members/s"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, failed=0, pace=0.0)
+    texts = "failed {task.fields[failed]}", "{task.fields[pace]:.3g} members/s"
+    with progress_bar(label, *texts, quiet=quiet, failed=0, pace=0.0) as update_bar:
+        if update_bar is None:
+            yield None
+            return
         begin = time.monotonic()
 
         def update(state: SweepState) -> None:
             pace = (state.done - state.before) / max(time.monotonic() - begin, 1e-9)
-            bar.update(
-                task, completed=state.done, total=state.count, failed=state.failed, pace=pace
-            )
+            update_bar(completed=state.done, total=state.count, failed=state.failed, pace=pace)
 
         yield update

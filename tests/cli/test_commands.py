@@ -10,7 +10,7 @@ from rich.console import Console
 
 import daesolve as ds
 from daesolve.cli.app import COMMANDS, loaded
-from daesolve.cli.decisions import KNOWN, listed
+from daesolve.cli.option_sets import KNOWN, listed
 from daesolve.cli.doctor import PACKAGES
 from daesolve.cli.orbits import ANALYSES as ORBITS
 from daesolve.core.formulations import FORMULATIONS
