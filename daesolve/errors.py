@@ -6,7 +6,7 @@ import difflib
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from numbers import Real
+from numbers import Integral, Real
 from typing import TypeGuard, TypeVar, cast
 
 LISTED = 20
@@ -239,6 +239,14 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
     return UnknownNameError(f"unknown {kind} {name!r}: {hint}")
 
 
+def check_names(kind: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a name that is not among the known ones; see `unknown_name`."""
+    names = list(known)
+    for name in given:
+        if name not in names:
+            raise unknown_name(kind, name, names)
+
+
 class Named(dict[str, Value]):
     """Values by name: a dictionary that suggests the nearest names when one is missing.
 
@@ -447,3 +455,10 @@ def is_number(value: object) -> TypeGuard[float]:
         return math.isfinite(value)
     except OverflowError:
         return False
+
+
+def check_counts(least: int, **counts: object) -> None:
+    """Refuse what is no whole number of at least some size, by its name in messages."""
+    for name, count in counts.items():
+        if not isinstance(count, Integral) or isinstance(count, bool) or count < least:
+            raise OutOfRangeError(f"{name} is {count!r}, but must be a whole number >= {least}")

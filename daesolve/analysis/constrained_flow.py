@@ -16,10 +16,10 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import solve_definite
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.system.system import System
-from daesolve.errors import DegenerateStartError, OutOfRangeError, PosingError, unknown_name
+from daesolve.errors import DegenerateStartError, OutOfRangeError, PosingError, check_names
 from daesolve.nonholonomic.constraint_forms import (
     PfaffSystem,
 )
@@ -84,17 +84,9 @@ class ConstrainedFlow:
     def function(self, expression: ca.SX) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         """Return (x, w) -> the values of an expression."""
         dynamics = self.pfaff.dynamics
-        found = function_of(
-            "flow",
-            [dynamics.t, dynamics.x, self.velocities, dynamics.p],
-            [ca.densify(expression)],
-            (["t", "x", "w", "p"], ["value"]),
-        )
-
-        def evaluate(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-            return np.asarray(found(0.0, x, w, self.values)).reshape(expression.shape)
-
-        return evaluate
+        arguments = [dynamics.t, dynamics.x, self.velocities, dynamics.p]
+        function = ArrayFunction("flow", arguments, [expression])
+        return lambda x, w: function(0.0, x, w, self.values)[0]
 
     def sampled(self, expression: ca.SX) -> np.ndarray:
         """Return an expression at all sample states, w random: (states, rows, columns)."""
@@ -189,9 +181,7 @@ def _chosen(
     if velocities is None:
         return solved, [k for k in range(count) if k not in solved], kept
     labels = pfaff.dynamics.labels.states[pfaff.dynamics.position_count :]
-    for name in velocities:
-        if name not in labels:
-            raise unknown_name("velocity", name, labels)
+    check_names("velocity", velocities, labels)
     free = [labels.index(name) for name in velocities]
     solved = [k for k in range(count) if k not in free]
     if len(set(free)) != count - rank:

@@ -28,7 +28,7 @@ from daesolve.core.run.integration.run_options import (
     requested_of,
 )
 from daesolve.core.run.integration.simulation import simulate_recorded
-from daesolve.errors import UnsupportedError, suggest_names, unknown_name
+from daesolve.errors import UnsupportedError, check_names, suggest_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +114,7 @@ def disturbance(
     state = prepared.start.state.copy()
     names = prepared.problem.labels.states
     for name, size in check_named("kick", kick).items():
-        if name not in names:
-            raise unknown_name("state", name, names)
+        check_names("state", [name], names)
         state[names.index(name)] += size
     kicked = replace(prepared, start=replace(prepared.start, state=state))
     _, record = simulate_recorded(kicked, at)

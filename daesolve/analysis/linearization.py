@@ -42,9 +42,9 @@ from daesolve.errors import (
     OutOfRangeError,
     PosingError,
     UnsupportedError,
+    check_names,
     is_number,
     suggest_names,
-    unknown_name,
 )
 
 NEARLY_BEST = 0.7
@@ -317,9 +317,7 @@ def _check_names(coordinates: Sequence[str], states: Sequence[str]) -> None:
         raise PosingError(
             f"coordinates must be a sequence of names, ({coordinates!r},) for a single one"
         )
-    for name in coordinates:
-        if name not in states:
-            raise unknown_name("state", name, states)
+    check_names("state", coordinates, states)
 
 
 def _independent_states(

@@ -9,8 +9,7 @@ import numpy as np
 
 from daesolve.analysis.steady_motions import kernel
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.evaluation import Evaluator
-from daesolve.core.expressions.translation import function_of
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.verification.error_growth import sizes_of_states
 
@@ -33,20 +32,20 @@ class Manifold:
         self.dimension = self.basis(prepared.start_time, start.state, prepared.values).shape[1]
 
     @cached_property
-    def _jacobian(self) -> Evaluator:
+    def _jacobian(self) -> ArrayFunction:
         dynamics = self.dynamics
         jacobian = ca.jacobian(ca.vertcat(ca.SX(0, 1), *kept_by_states(dynamics)), dynamics.x)
-        arguments = [dynamics.t, dynamics.x, dynamics.p]
-        return Evaluator(
-            function_of("tangents", arguments, [jacobian.T], (["t", "x", "p"], ["jacobian"]))
-        )
+        return ArrayFunction("tangents", [dynamics.t, dynamics.x, dynamics.p], [jacobian])
+
+    def _rows(self, time: float, state: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return the gradients of the constraints, in sizes."""
+        return self._jacobian(time, state, p[: len(self.dynamics.values)])[0] * self.sizes
 
     def basis(self, time: float, state: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return orthonormal directions in which the state may change, (n, dimension)."""
         if not kept_by_states(self.dynamics):
             return np.eye(len(self.sizes))
-        flat = self._jacobian(time, state, p[: len(self.dynamics.values)])[0]
-        return kernel(flat.reshape(-1, len(self.sizes)) * self.sizes)
+        return kernel(self._rows(time, state, p))
 
     def grips(self, time: float, state: np.ndarray, p: np.ndarray) -> tuple[bytes, np.ndarray]:
         """Return which rows hold in this mode, and their singular values in sizes, largest first.
@@ -55,8 +54,7 @@ class Manifold:
         """
         if not kept_by_states(self.dynamics):
             return b"", np.empty(0)
-        flat = self._jacobian(time, state, p[: len(self.dynamics.values)])[0]
-        rows = flat.reshape(-1, len(self.sizes)) * self.sizes
+        rows = self._rows(time, state, p)
         held = np.any(rows != 0.0, axis=1)
         return held.tobytes(), np.linalg.svd(rows[held], compute_uv=False)
 

@@ -15,14 +15,14 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.core.equations.consistency import check_named
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.starting import refuse_drives
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.identity import vanishes
-from daesolve.core.expressions.translation import function_of
-from daesolve.core.system.consistent_state import check_system, parameter_values
+from daesolve.core.system.consistent_state import check_system
 from daesolve.core.system.system import System
 from daesolve.errors import PosingError
+from daesolve.nonholonomic.constraint_forms import parameter_vector
 
 POINTS = 4
 """The least number of random states for each candidate."""
@@ -63,13 +63,8 @@ class _Field:
         return {p[k].__hash__(): float(value) for k, value in enumerate(self.p)}
 
     def function(self, value: ca.SX) -> Callable[[np.ndarray], np.ndarray]:
-        found = function_of(
-            "field",
-            [self.dynamics.t, self.x, self.dynamics.p],
-            [ca.densify(value)],
-            (["t", "x", "p"], ["value"]),
-        )
-        return lambda x: np.asarray(found(0.0, x, self.p)).reshape(value.shape)
+        function = ArrayFunction("field", [self.dynamics.t, self.x, self.dynamics.p], [value])
+        return lambda x: function(0.0, x, self.p)[0]
 
 
 def measure_of_field(
@@ -172,8 +167,7 @@ def _field(system: System, parameters: Mapping[str, float] | None) -> _Field:
     rates = ca.SX(dynamics.without_feedback(dynamics.force))
     if ca.depends_on(rates, dynamics.t):
         raise PosingError("the rates contain time: make time a separate state with a rate")
-    p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
-    return _Field(dynamics, dynamics.x, rates, p)
+    return _Field(dynamics, dynamics.x, rates, parameter_vector(dynamics, parameters))
 
 
 def _excluded(field: _Field, samples: Sequence[np.ndarray]) -> tuple[np.ndarray, float] | None:

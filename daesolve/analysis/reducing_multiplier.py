@@ -28,7 +28,7 @@ from daesolve.analysis.logarithmic_gradient import known_rates, place_of, ratio_
 from daesolve.core.expressions.identity import vanishes
 from daesolve.core.expressions.linear import solve_small
 from daesolve.core.system.system import System
-from daesolve.errors import DegenerateStartError, OutOfRangeError, unknown_name
+from daesolve.errors import DegenerateStartError, OutOfRangeError, check_names
 
 ROUNDING = 1e-9
 """The value that counts as zero, relative to its terms."""
@@ -134,9 +134,7 @@ def reducing_multiplier(
     flow = constrained_flow(system, parameters)
     labels = flow.pfaff.dynamics.labels.states
     names = [labels[int(k)] for k in flow.pfaff.places]
-    for name in shape:
-        if name not in names:
-            raise unknown_name("coordinate", name, names)
+    check_names("coordinate", shape, names)
     if len(set(shape)) != 2 or flow.velocities.numel() != 2:
         raise OutOfRangeError(
             f"a reducing multiplier needs two coordinates for two velocities, but {len(set(shape))}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from daesolve.analysis.steady_motions import Field, balance_of, manifold
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.translation import function_of
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.errors import UnsupportedError
 
 
@@ -45,8 +45,7 @@ def response(field: Field, time: float, state: np.ndarray) -> Response:
     """
     dynamics, count = field.dynamics, field.dynamics.velocity_count
     unknowns, solve = field.unknowns(time, state)
-    found = _function(dynamics)(time, state, field.p, unknowns)
-    parts = [np.asarray(part) for part in found]
+    parts = _function(dynamics)(time, state, field.p, unknowns)
     balance_x, balance_u, rates_u, constraints_u, out_x, out_u, out_reactions = parts
     for name, column in zip(dynamics.inputs, constraints_u.T, strict=True):
         if np.any(column):
@@ -69,24 +68,23 @@ def _names(dynamics: Dynamics) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=16)
-def _function(dynamics: Dynamics) -> ca.Function:
+def _function(dynamics: Dynamics) -> ArrayFunction:
     """(t, x, p, y) -> derivatives of F, q', C and outputs."""
     x, reactions, names = dynamics.x, dynamics.reactions, list(dynamics.values)
     u = ca.vertcat(ca.SX(0, 1), *[dynamics.p[names.index(name)] for name in dynamics.inputs.names])
     y, balance = balance_of(dynamics)
     outputs = ca.vertcat(ca.SX(0, 1), *[dynamics.outputs[name] for name in _names(dynamics)])
     held = ca.vertcat(ca.SX(0, 1), *manifold(dynamics))
-    found = {
-        "balance_x": ca.jacobian(balance, x),
-        "balance_u": ca.jacobian(balance, u),
-        "rates_u": ca.jacobian(dynamics.position_rates, u),
-        "constraints_u": ca.jacobian(held, u),
-        "outputs_x": ca.jacobian(outputs, x),
-        "outputs_u": ca.jacobian(outputs, u),
-        "outputs_reactions": ca.jacobian(outputs, reactions),
-    }
+    slopes = [
+        ca.jacobian(balance, x),
+        ca.jacobian(balance, u),
+        ca.jacobian(dynamics.position_rates, u),
+        ca.jacobian(held, u),
+        ca.jacobian(outputs, x),
+        ca.jacobian(outputs, u),
+        ca.jacobian(outputs, reactions),
+    ]
     # Reactions are the last of the unknowns.
     unknown = ca.reshape(y[dynamics.velocity_count :], reactions.shape)
-    parts = [ca.substitute(part, reactions, unknown) for part in found.values()]
-    return function_of("response", [dynamics.t, x, dynamics.p, y], parts,
-                       (["t", "x", "p", "y"], list(found)))  # fmt: skip
+    parts = [ca.substitute(part, reactions, unknown) for part in slopes]
+    return ArrayFunction("response", [dynamics.t, x, dynamics.p, y], parts)

@@ -18,7 +18,7 @@ from daesolve.analysis.linearization import linearize
 from daesolve.core.equations.consistency import check_named
 from daesolve.core.system.consistent_state import check_system
 from daesolve.core.system.system import System
-from daesolve.errors import NotStationaryError, OutOfRangeError, PosingError, unknown_name
+from daesolve.errors import NotStationaryError, OutOfRangeError, PosingError, check_names
 
 RESTING = 1e-7
 """Eigenvalues below this share of the largest, for every value, belong to families of states: a
@@ -176,8 +176,7 @@ def _varied(
         raise PosingError("over must name one parameter or state with its values: {'speed': [...]}")
     ((name, given),) = over.items()
     known = [*system.dynamics.ranges, *system.dynamics.labels.states]
-    if name not in known:
-        raise unknown_name("parameter or state", name, known)
+    check_names("parameter or state", [name], known)
     try:
         values = np.array(given, dtype=float)
     except (TypeError, ValueError):

@@ -39,6 +39,7 @@ from daesolve.errors import (
     DaesolveError,
     OutOfRangeError,
     PosingError,
+    check_names,
     suggest_names,
     unknown_name,
 )
@@ -284,8 +285,7 @@ def guarded(system: System, guard: ca.SX | str, direction: Direction) -> tuple[S
     if not isinstance(guard, str):
         return with_guard(system, guard, direction), OWN_NAME
     names = [event.name for event in system.events]
-    if guard not in names:
-        raise unknown_name("event", guard, names)
+    check_names("event", [guard], names)
     if direction is not EITHER:
         raise PosingError(f"the event {guard!r} already has a direction: leave it out here")
     return system, guard

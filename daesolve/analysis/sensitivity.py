@@ -30,6 +30,7 @@ from daesolve.errors import (
     NoDerivativeError,
     OutOfRangeError,
     UnsupportedError,
+    check_names,
     is_number,
     suggest_names,
     unknown_name,
@@ -85,10 +86,8 @@ class Sensitivity:
             A name is not a row or column.
         """
         state, by = names
-        if state not in self.states:
-            raise unknown_name("state", state, self.states)
-        if by not in self.by:
-            raise unknown_name("parameter or start value of the derivatives", by, self.by)
+        check_names("state", [state], self.states)
+        check_names("parameter or start value of the derivatives", [by], self.by)
         return float(self.matrix[self.states.index(state), self.by.index(by)])
 
     def __str__(self) -> str:

@@ -19,8 +19,8 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.singular_values import null_space, unit_length
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.symbols import symbol
 from daesolve.errors import NotStationaryError
 
@@ -77,25 +77,23 @@ class Field:
         return -solve(balance).ravel(), solve
 
     def _arrays(self, time: float, state: np.ndarray, unknowns: np.ndarray) -> list[np.ndarray]:
-        function = _function(self.dynamics)
-        return [np.asarray(part) for part in function(time, state, self.p, unknowns)]
+        return _function(self.dynamics)(time, state, self.p, unknowns)
 
 
 @lru_cache(maxsize=16)
-def _function(dynamics: Dynamics) -> ca.Function:
+def _function(dynamics: Dynamics) -> ArrayFunction:
     """(t, x, p, y) -> F, F_y, F_x, the rates of the positions and their gradient, C_x."""
     x = dynamics.x
     y, balance = balance_of(dynamics)
-    outputs = {
-        "balance": balance,
-        "by_unknowns": ca.jacobian(balance, y),
-        "by_state": ca.jacobian(balance, x),
-        "position_rates": dynamics.position_rates,
-        "position_gradient": ca.jacobian(dynamics.position_rates, x),
-        "constraints": ca.jacobian(ca.vertcat(ca.SX(0, 1), *manifold(dynamics)), x),
-    }
-    names = (["t", "x", "p", "y"], list(outputs))
-    return function_of("field", [dynamics.t, x, dynamics.p, y], list(outputs.values()), names)
+    outputs = [
+        balance,
+        ca.jacobian(balance, y),
+        ca.jacobian(balance, x),
+        dynamics.position_rates,
+        ca.jacobian(dynamics.position_rates, x),
+        ca.jacobian(ca.vertcat(ca.SX(0, 1), *manifold(dynamics)), x),
+    ]
+    return ArrayFunction("field", [dynamics.t, x, dynamics.p, y], outputs)
 
 
 def balance_of(dynamics: Dynamics) -> tuple[ca.SX, ca.SX]:

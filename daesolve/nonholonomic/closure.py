@@ -16,15 +16,14 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.core.equations.consistency import check_named, listed, misses, start_value
+from daesolve.core.equations.consistency import listed, misses
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.projection import Level, Projection, terms_of
 from daesolve.core.equations.starting import refuse_drives
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import solve_small
 from daesolve.core.expressions.singular_values import rank
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.goals import Goal, Holonomic, Nonholonomic
-from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import MechanicalSystem, System
 from daesolve.errors import (
     ContradictoryGoalsError,
@@ -36,7 +35,9 @@ from daesolve.nonholonomic.constraint_forms import (
     check_linear,
     check_numbers,
     mechanical,
+    parameter_vector,
     regular_block,
+    state_vector,
     unit_velocities,
     velocity_level,
     with_references,
@@ -147,9 +148,8 @@ def no_slip_closure(
     check_numbers(tolerance, time, points=points)
     dynamics = mechanical(_asked(system, goals))
     refuse_drives(dynamics, "what constraints close to")
-    given = parameter_values(dynamics, check_named("parameters", parameters))
-    p = dynamics.value_vector(given)
-    centre = _guess(dynamics, state)
+    p = parameter_vector(dynamics, parameters)
+    centre = state_vector(dynamics.labels.states, state)
     p = with_references(dynamics, p, centre)
     units = unit_velocities(dynamics, time, centre, p)
     closure = _Closure(_posed(dynamics), dynamics, centre, p, units, float(time), tolerance)
@@ -206,15 +206,6 @@ def _asked(system: System, goals: Sequence[str | Goal] | None) -> System:
             )
     kept = system.without([name for name in own if name not in goals])
     return replace(kept, goals=(*kept.goals, *[goal for goal in goals if isinstance(goal, Goal)]))
-
-
-def _guess(dynamics: Dynamics, state: Mapping[str, float] | None) -> np.ndarray:
-    names = dynamics.labels.states
-    given = check_named("state", state)
-    for name in given:
-        if name not in names:
-            raise unknown_name("state", name, names)
-    return np.array([start_value(name, given[name]) if name in given else 0.0 for name in names])
 
 
 # -- conditions and what follows from them -------------------------------------------------------
@@ -285,19 +276,8 @@ class _Closure:
     def _function(self, *parts: ca.SX) -> Callable[[np.ndarray], list[np.ndarray]]:
         """Return several expressions as a function of the state."""
         dynamics = self.dynamics
-        names = [f"part_{index}" for index in range(len(parts))]
-        function = function_of(
-            "closure", [dynamics.t, dynamics.x, dynamics.p], parts, (["t", "x", "p"], names)
-        )
-
-        def evaluate(x: np.ndarray) -> list[np.ndarray]:
-            found = function.call([self.time, x, self.p])
-            return [
-                np.asarray(value).reshape(part.shape)
-                for value, part in zip(found, parts, strict=True)
-            ]
-
-        return evaluate
+        function = ArrayFunction("closure", [dynamics.t, dynamics.x, dynamics.p], parts)
+        return lambda x: function(self.time, x, self.p)
 
     @cached_property
     def _at(self) -> Callable[[np.ndarray], list[np.ndarray]]:

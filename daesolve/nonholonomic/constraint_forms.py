@@ -10,10 +10,16 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.core.equations.consistency import check_named, complete_start, sample_states
+from daesolve.core.equations.consistency import (
+    check_named,
+    complete_start,
+    sample_states,
+    start_value,
+)
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.projection import metrics
 from daesolve.core.equations.starting import refuse_drives
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.identity import vanishes
 from daesolve.core.expressions.linear import solve_small
 from daesolve.core.expressions.singular_values import (
@@ -21,7 +27,6 @@ from daesolve.core.expressions.singular_values import (
     singular_values,
     unit_length,
 )
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.system.consistent_state import check_system, parameter_values
 from daesolve.core.system.system import MechanicalSystem, System, unswitched
@@ -30,6 +35,8 @@ from daesolve.errors import (
     InconsistentStateError,
     OutOfRangeError,
     PosingError,
+    check_counts,
+    check_names,
     is_number,
 )
 
@@ -151,7 +158,7 @@ class PfaffSystem:
         """
         dynamics = self.dynamics
         refuse_drives(dynamics, "what constraints are worth")
-        p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
+        p = parameter_vector(dynamics, parameters)
         if at is None:
             return with_references(dynamics, p, np.zeros(dynamics.x.numel())), None
         x = complete_start(dynamics, p, check_named("state", at), time=time).state
@@ -162,30 +169,20 @@ class PfaffSystem:
         return {self.dynamics.labels.states[k]: float(x[k]) for k in self.places}
 
     @cached_property
-    def _function(self) -> ca.Function:
-        parts = {"coefficients": self.coefficients, "directions": self.directions}
-        gradients = {
-            f"{name}_gradient": ca.jacobian(ca.vec(part), self.positions)
-            for name, part in parts.items()
-        }
-        everything = parts | gradients
-        return function_of(
-            "pfaff",
-            [self.dynamics.t, self.dynamics.x, self.dynamics.p],
-            list(everything.values()),
-            (["t", "x", "p"], [*everything]),
-        )
+    def _function(self) -> ArrayFunction:
+        parts = [self.coefficients, self.directions]
+        gradients = [ca.jacobian(ca.vec(part), self.positions) for part in parts]
+        arguments = [self.dynamics.t, self.dynamics.x, self.dynamics.p]
+        return ArrayFunction("pfaff", arguments, parts + gradients)
 
     def parts(self, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return A (m, nv), S (nq, nv) and their derivatives (m, nv, nq) and (nq, nv, nq)."""
-        forms, directions, by_forms, by_directions = map(np.asarray, self._function(0.0, x, p))
-        count, size = self.velocity_count, len(self.places)
-        shapes = (len(self.goals), count), (size, count)
-        gradients = [
-            part.reshape(columns, rows, size).transpose(1, 0, 2)
-            for part, (rows, columns) in zip((by_forms, by_directions), shapes, strict=True)
+        forms, directions, *gradients = self._function(0.0, x, p)
+        by_positions = [
+            gradient.reshape(*part.T.shape, len(self.places)).transpose(1, 0, 2)
+            for part, gradient in zip((forms, directions), gradients, strict=True)
         ]
-        return forms.reshape(shapes[0]), directions.reshape(shapes[1]), *gradients
+        return forms, directions, *by_positions
 
     def random_states(self, p: np.ndarray, count: int) -> list[np.ndarray]:
         """Return random finite states that fulfil the holonomic constraints.
@@ -323,6 +320,18 @@ def mechanical(system: System) -> Dynamics:
     return unswitched(system).dynamics
 
 
+def parameter_vector(dynamics: Dynamics, parameters: Mapping[str, float] | None) -> np.ndarray:
+    """Return p with the given parameters, and the defaults of others."""
+    return dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
+
+
+def state_vector(names: Sequence[str], state: Mapping[str, float] | None) -> np.ndarray:
+    """Return the values of a state in the order of its names; those that are missing are zero."""
+    given = check_named("state", state)
+    check_names("state", given, names)
+    return np.array([start_value(name, given.get(name, 0.0)) for name in names])
+
+
 def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndarray]:
     """Return the constraints on velocities by name, and q' with the indices of q in x.
 
@@ -366,13 +375,9 @@ def with_references(
     """
     kept = [row for row in dynamics.invariants if row.on == "positions"]
     stack = ca.vertcat(ca.SX(0, 1), *[row.value for row in kept])
-    function = function_of(
-        "kept",
-        [dynamics.t, dynamics.x, dynamics.p],
-        [stack, ca.jacobian(stack, dynamics.x)],
-        (["t", "x", "p"], ["values", "gradients"]),
-    )
-    values, gradients = map(np.asarray, function(time, x, p))
+    parts = [stack, ca.jacobian(stack, dynamics.x)]
+    function = ArrayFunction("kept", [dynamics.t, dynamics.x, dynamics.p], parts)
+    values, gradients = function(time, x, p)
     changed = p.copy()
     for row, value, gradient in zip(kept, values.ravel(), gradients, strict=True):
         if not np.any(gradient):
@@ -452,8 +457,11 @@ def check_numbers(tolerance: float, time: float = 0.0, **counts: int) -> None:
     """
     if not (is_number(tolerance) and 0.0 < tolerance < 1.0):
         raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must lie between 0 and 1")
+    check_time(time)
+    check_counts(1, **counts)
+
+
+def check_time(time: float) -> None:
+    """Refuse a time that is no finite number."""
     if not is_number(time):
         raise OutOfRangeError(f"the time is {time!r}, but must be a finite number of seconds")
-    for name, count in counts.items():
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise OutOfRangeError(f"{name} is {count!r}, but must be a whole number >= 1")

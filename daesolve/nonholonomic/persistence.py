@@ -5,7 +5,7 @@ Along z' = f(t, z, lambda), linear in the multipliers, the rate of chi(t, z) is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,8 +13,8 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import solve_small
-from daesolve.core.expressions.translation import function_of
 from daesolve.errors import ContradictoryGoalsError, PosingError
 
 STEPS = 60
@@ -96,14 +96,13 @@ class ConstraintSurface:
 
     def __init__(self, flow: MultiplierFlow, functions: Sequence[ca.SX], p: np.ndarray) -> None:
         column = ca.vertcat(*functions)
-        parts = [ca.densify(column), ca.densify(ca.jacobian(column, flow.states))]
-        arguments = [flow.t, flow.states, flow.p]
-        self._function = function_of("surface", arguments, parts, (["t", "z", "p"], ["c", "J"]))
+        parts = [column, ca.jacobian(column, flow.states)]
+        self._function = ArrayFunction("surface", [flow.t, flow.states, flow.p], parts)
         self._p = p
 
     def at(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the constraints and their gradients at a state."""
-        value, slope = (np.asarray(part) for part in self._function(t, z, self._p))
+        value, slope = self._function(t, z, self._p)
         return value.ravel(), slope
 
     def nearest(self, t: float, z: np.ndarray) -> np.ndarray | None:
@@ -184,10 +183,10 @@ class _Rates:
         self.steep = ca.jacobian(along, flow.multipliers)
         self._matrix = self._evaluated(self.steep)
 
-    def _evaluated(self, expression: ca.SX) -> ca.Function:
+    def _evaluated(self, expression: ca.SX) -> Callable[[float, np.ndarray], np.ndarray]:
         flow = self._flow
-        arguments = [flow.t, flow.states, flow.p]
-        return function_of("rates", arguments, [ca.densify(expression)], (["t", "z", "p"], ["D"]))
+        function = ArrayFunction("rates", [flow.t, flow.states, flow.p], [expression])
+        return lambda t, z: function(t, z, self._p)[0]
 
     def pivots(
         self, points: Sequence[tuple[float, np.ndarray]], tolerance: float
@@ -200,7 +199,7 @@ class _Rates:
             The rank changes from state to state.
         """
         shape = self.steep.shape
-        found = [np.asarray(self._matrix(t, z, self._p)).reshape(shape) for t, z in points]
+        found = [self._matrix(t, z) for t, z in points]
         size = max(float(np.linalg.norm(matrix, 2)) for matrix in found)
         if size <= tolerance:
             return [], []
@@ -235,10 +234,10 @@ class _Rates:
     def follows(self, residual: ca.SX, points: Sequence[tuple[float, np.ndarray]]) -> bool:
         """Return whether it vanishes where the constraints hold; elsewhere it need not."""
         function = self._evaluated(residual)
-        values = [abs(float(function(t, z, self._p))) for t, z in points]
+        values = [abs(float(function(t, z).item())) for t, z in points]
         generator = np.random.default_rng(5)
         beside = [
-            abs(float(function(t, z + generator.normal(size=len(z)), self._p))) for t, z in points
+            abs(float(function(t, z + generator.normal(size=len(z))).item())) for t, z in points
         ]
         return max(values) <= VANISHES * max(1.0, min(max(beside), 1e6))
 

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, Literal
 
 import casadi as ca
@@ -36,10 +35,10 @@ from daesolve.core.equations.consistency import check_named
 from daesolve.core.equations.somewhere import somewhere
 from daesolve.core.equations.starting import refuse_drives
 from daesolve.core.expressions.singular_values import independent_rows
-from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import MechanicalSystem, unswitched
-from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError, is_number
+from daesolve.errors import InconsistentStateError, PosingError
 from daesolve.nonholonomic.combination_proof import proved_combinations
+from daesolve.nonholonomic.constraint_forms import check_numbers, check_time, parameter_vector
 from daesolve.nonholonomic.remainder import (
     given_state,
     largest_remainders,
@@ -173,7 +172,7 @@ class QuasiHolonomic:
         InconsistentStateError, UnknownNameError, OutOfRangeError
             No consistent state exists, or a state or parameter is unknown or out of range.
         """
-        _check_time(time)
+        check_time(time)
         held = self.substitution
         numbers = self.values if parameters is None else _numbers(held, parameters)
         x = given_state(held, numbers, check_named("state", state), time)
@@ -246,7 +245,7 @@ def is_quasi_holonomic(
     >>> bool(ds.nonholonomic.is_quasi_holonomic(unicycle, ["phi"]))
     True
     """
-    _check_numbers(points, tolerance, time)
+    check_numbers(tolerance, time, points=points)
     held = substitution(system, eliminate)
     numbers = _numbers(held, parameters)
     given = None if at is None else given_state(held, numbers, check_named("at", at), time)
@@ -418,20 +417,6 @@ def residual_at_other_parameters(
     return None
 
 
-def _check_numbers(points: int, tolerance: float, time: float) -> None:
-    if not isinstance(points, Integral) or isinstance(points, bool) or points < 1:
-        raise OutOfRangeError(f"points is {points!r}, but must be a whole number >= 1")
-    if not (is_number(tolerance) and 0.0 < tolerance < 1.0):
-        raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must lie between 0 and 1")
-    _check_time(time)
-
-
-def _check_time(time: float) -> None:
-    if not is_number(time):
-        raise OutOfRangeError(f"time is {time!r}, but must be a finite number of s")
-
-
 def _numbers(held: Substitution, parameters: Mapping[str, float] | None) -> np.ndarray:
     refuse_drives(held.dynamics, "the search for quasi-holonomic constraints")
-    values = parameter_values(held.dynamics, check_named("parameters", parameters))
-    return held.dynamics.value_vector(values)
+    return parameter_vector(held.dynamics, parameters)

@@ -13,8 +13,8 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.consistency import complete_start, instantaneous, sample_states
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.singular_values import null_space, shortest_solution, unit_length
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import InconsistentStateError, PosingError
 from daesolve.nonholonomic.constraint_forms import with_references
@@ -97,11 +97,10 @@ def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) 
     for row in dynamics.invariants:
         if row.on != "positions":
             continue
-        of = function_of("value", [dynamics.t, dynamics.x, dynamics.p], [row.value], (
-            ["t", "x", "p"], ["value"]))  # fmt: skip
+        of = ArrayFunction("value", [dynamics.t, dynamics.x, dynamics.p], [row.value])
         units = np.eye(dynamics.x.numel())
         own = [i for i in range(len(units)) if ca.depends_on(row.value, dynamics.x[i])]
-        values = [float(of(time, x, numbers)) for x in units[own]]  # pyright: ignore
+        values = [of(time, x, numbers)[0].item() for x in units[own]]
         if max(values) - min(values) > 1e-12 * max(1.0, *map(abs, values)):
             raise PosingError(
                 f"the value of the invariant {row.name!r} is unknown: give a state with at="

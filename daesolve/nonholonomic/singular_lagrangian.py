@@ -30,8 +30,8 @@ import numpy as np
 import scipy
 
 from daesolve.core.equations.consistency import check_named, start_value
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import is_zero, solve_small
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.goals import Expression, Goal, as_scalar
 from daesolve.core.posing.symbols import (
     DifferentiableVector,
@@ -47,9 +47,10 @@ from daesolve.errors import (
     ContradictoryGoalsError,
     OutOfRangeError,
     PosingError,
+    check_names,
     is_number,
-    unknown_name,
 )
+from daesolve.nonholonomic.constraint_forms import state_vector
 from daesolve.nonholonomic.persistence import Constraints, ConstraintSurface, persistent
 
 Values = Mapping[str, float]
@@ -121,9 +122,7 @@ class SingularLagrangian:
             A name is not an undetermined multiplier.
         """
         given = dict(gauge or {})
-        for name in given:
-            if name not in self.undetermined:
-                raise unknown_name("undetermined multiplier", name, self.undetermined)
+        check_names("undetermined multiplier", given, self.undetermined)
         for name in self.undetermined:
             if name not in given:
                 raise PosingError(
@@ -189,10 +188,7 @@ class SingularLagrangian:
         UnknownNameError, OutOfRangeError
             A name is unknown, or a number is out of range.
         """
-        for name in check_named("state", state):
-            if name not in self.states:
-                raise unknown_name("state", name, self.states.names)
-        z = np.array([start_value(name, state.get(name, 0.0)) for name in self.states.names])
+        z = state_vector(self.states.names, state)
         p = _numbers(self._parameters, parameters)
         surface = ConstraintSurface(self._own, self._found.functions, p)
         found = surface.nearest(start_value("at", at), z)
@@ -324,9 +320,7 @@ def _hamiltonian(
         raise PosingError(
             "the Lagrangian is not quadratic in the velocities: its momenta are not linear in them"
         )
-    for name in force:
-        if name not in coordinates.names:
-            raise unknown_name("coordinate", name, coordinates.names)
+    check_names("coordinate", force, coordinates.names)
     rest = ca.SX.zeros(count)
     at_rest, linear = ca.substitute([whole, gradient], [v], [rest])
     large = _regular(hessian, q, parameters.vector, numbers)
@@ -388,13 +382,10 @@ def _regular(hessian: ca.SX, q: ca.SX, p: ca.SX, numbers: np.ndarray) -> list[in
     """
     if is_zero(hessian):
         return []
-    function = function_of("hessian", [time, q, p], [ca.densify(hessian)], (["t", "q", "p"], ["W"]))
+    function = ArrayFunction("hessian", [time, q, p], [hessian])
     generator = np.random.default_rng(7)
     count = q.numel()
-    found = [
-        np.asarray(function(float(k), generator.normal(size=count), numbers)).reshape(count, count)
-        for k in range(SAMPLES)
-    ]
+    found = [function(float(k), generator.normal(size=count), numbers)[0] for k in range(SAMPLES)]
     found = _in_own_units(found)
     # In a symmetric matrix, independent rows form a regular block.
     _, _, order = scipy.linalg.qr(found[0], pivoting=True)
@@ -428,8 +419,7 @@ def _numbers(parameters: Parameters, values: Values | None) -> np.ndarray:
     """Return the values of the parameters as a column."""
     given = check_named("parameters", values)
     for name, value in given.items():
-        if name not in parameters:
-            raise unknown_name("parameter", name, parameters.names)
+        check_names("parameter", [name], parameters.names)
         if not is_number(value):
             raise OutOfRangeError(f"the parameter {name!r} is {value!r}, but must be a number")
     return np.array([float(given.get(n, parameters.defaults[n])) for n in parameters.names])

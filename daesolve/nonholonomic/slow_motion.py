@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.translation import function_of
 from daesolve.errors import (
     InconsistentStateError,
@@ -93,9 +94,8 @@ class Quantities:
             "neglected_by_multipliers": ca.jacobian(e.neglected, e.multipliers),
             "mobility": ca.jacobian(e.velocities, momenta)[self.large, :],
         }
-        names = ["t", "x", "multipliers", "p"]
         self._names = tuple(parts)
-        self._function = function_of("dirac", e.arguments(), [*parts.values()], (names, [*parts]))
+        self._function = ArrayFunction("dirac", e.arguments(), [*parts.values()])
         self.linear = not ca.depends_on(e.solvability, e.multipliers)
         pushing = [parts["rate_by_multipliers"], e.neglected]
         bends = any(ca.depends_on(part, e.multipliers) for part in pushing)
@@ -105,8 +105,7 @@ class Quantities:
         self, t: float, x: np.ndarray, multipliers: np.ndarray, p: np.ndarray
     ) -> dict[str, np.ndarray]:
         """Return the quantities of `DiracEquations`, and derivatives; columns as (n,)."""
-        found = dict(zip(self._names, map(np.asarray, self._function(t, x, multipliers, p)),
-                         strict=True))  # fmt: skip
+        found = dict(zip(self._names, self._function(t, x, multipliers, p), strict=True))
         for name in ("velocities", "balance", "drift", "carried", "rate", "neglected"):
             found[name] = found[name].ravel()
         return found

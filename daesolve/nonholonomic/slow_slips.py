@@ -17,15 +17,16 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from daesolve.core.equations.consistency import check_named, start_value
+from daesolve.core.equations.consistency import check_named
 from daesolve.core.equations.drives import begun
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import solve_definite
 from daesolve.core.expressions.singular_values import unit_length
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.goals import Expression, as_scalar
 from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import MechanicalSystem, unswitched
-from daesolve.errors import NoSlowManifoldError, PosingError, unknown_name
+from daesolve.errors import NoSlowManifoldError, PosingError
+from daesolve.nonholonomic.constraint_forms import state_vector
 
 Values = Mapping[str, float]
 
@@ -109,22 +110,17 @@ class SlipEquations:
             d.mass, acceleration, ca.jacobian(acceleration, v), jerk, ca.jacobian(jerk, v),
             slip, at_rest, ca.jacobian(slip, v),
         ]  # fmt: skip
-        self._function = function_of(
-            "creep",
-            [d.t, d.x, d.p],
-            [ca.densify(part) for part in parts],
-            (["t", "x", "p"], ["mass", "a", "a_v", "jerk", "jerk_v", "u", "b", "B"]),
-        )
+        self._function = ArrayFunction("creep", [d.t, d.x, d.p], parts)
 
     def at(self, t: float, x: np.ndarray, p: np.ndarray) -> list[np.ndarray]:
         """Return mass, a, a_v, jerk, jerk_v, u, b, B, columns as (n,)."""
-        found = [np.asarray(part) for part in self._function(t, x, p)]
+        found = self._function(t, x, p)
         return [part.ravel() if place in (1, 3, 5, 6) else part for place, part in enumerate(found)]
 
     def seen(self, state: Values, parameters: Values, times: Sequence[float]) -> SlipSample:
         """Evaluate the slow motion at a state and states near it, at several instants."""
         values = self.values(parameters)
-        x = self._state(state)
+        x = state_vector(self.dynamics.labels.states, state)
         count = self.dynamics.position_count
         # Multiply by factors, so that quantities as small as eps stay so.
         factors = np.random.default_rng(13).uniform(0.5, 1.5, (len(self.slips) + 3, len(x)))
@@ -167,14 +163,6 @@ class SlipEquations:
         """Return p at a state, with each table in the right piece."""
         looked_up = begun(self.dynamics, values, x, t) if self.dynamics.drives else {}
         return self.dynamics.value_vector({**values, **looked_up})
-
-    def _state(self, state: Values) -> np.ndarray:
-        """Return the state as a column."""
-        labels = self.dynamics.labels.states
-        for name in check_named("state", state):
-            if name not in labels:
-                raise unknown_name("state", name, labels)
-        return np.array([start_value(name, state.get(name, 0.0)) for name in labels])
 
     def slow(self, t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the velocities of the slow motion, and the eigenvalues of the fast one.

@@ -18,7 +18,7 @@ from daesolve.core.equations.consistency import check_named, sample_states, star
 from daesolve.core.equations.drives import begun
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.rank import RANK_TOLERANCE, check_mass
-from daesolve.core.expressions.translation import function_of
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.posing.symbols import SymbolVector
 from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import ControlSystem, MechanicalSystem, unswitched
@@ -26,9 +26,10 @@ from daesolve.errors import (
     OutOfRangeError,
     PosingError,
     SecondaryConstraintsError,
+    check_names,
     is_number,
-    unknown_name,
 )
+from daesolve.nonholonomic.constraint_forms import parameter_vector
 from daesolve.nonholonomic.dirac import (
     DiracEquations,
     added_names,
@@ -215,14 +216,12 @@ class DiracModel:
         return Quantities(self.equations, self._large)
 
     @cached_property
-    def _momenta(self) -> ca.Function:
+    def _momenta(self) -> ArrayFunction:
         """(t, x, p) of the full system -> the momenta of large velocities."""
         dynamics = self._dynamics
         assert dynamics.kinetic is not None
         momenta = ca.gradient(dynamics.kinetic, dynamics.velocities)[list(self._large)]
-        return function_of(
-            "momenta", [dynamics.t, dynamics.x, dynamics.p], [momenta], (["t", "x", "p"], ["p1"])
-        )
+        return ArrayFunction("momenta", [dynamics.t, dynamics.x, dynamics.p], [momenta])
 
     def _motion(self, state: Values, parameters: Values | None, time: float) -> SlowMotion:
         dynamics = self._dynamics
@@ -237,7 +236,7 @@ class DiracModel:
 
     def _motion_at(self, t: float, x: np.ndarray, p: np.ndarray, scale: float) -> SlowMotion:
         count = self._dynamics.position_count
-        momenta = np.asarray(self._momenta(t, x, p)).ravel()
+        momenta = self._momenta(t, x, p)[0].ravel()
         slow = np.concatenate([x[:count], momenta])
         small = x[count:][list(self._small)]
         names = self.full.v.names
@@ -256,9 +255,7 @@ class DiracModel:
         momenta = [self.momenta.names[index] for index in self._large]
         known = dict.fromkeys([*names, *momenta, *added_names(self.multipliers)])
         values = {name: start_value(name, value) for name, value in state.items()}
-        for name in values:
-            if name not in known:
-                raise unknown_name("state", name, known)
+        check_names("state", values, known)
         x = np.array([values.get(name, 0.0) for name in names])
         given = [name for name in momenta if name in values]
         if not given:
@@ -370,7 +367,7 @@ def _examined(
     dynamics = plain.dynamics
     chosen = [system.v.names.index(name) for name in names]
     large = [index for index in range(len(system.v)) if index not in chosen]
-    p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
+    p = parameter_vector(dynamics, parameters)
     samples = sample_states(dynamics, p)
     check_mass(dynamics, samples, p)
     momenta = _momenta_of(system)
@@ -482,9 +479,7 @@ def _checked_names(system: MechanicalSystem, small: Iterable[str]) -> tuple[str,
     if not isinstance(small, Iterable):
         raise PosingError(f"small must be a list of names of velocities, not {small!r}")
     names = tuple(small)
-    for name in names:
-        if name not in system.v:
-            raise unknown_name("velocity", name, system.v.names)
+    check_names("velocity", names, system.v.names)
     if not names or len(set(names)) < len(names):
         raise PosingError(f"small must name at least one velocity, each once, not {list(names)!r}")
     return names

@@ -11,9 +11,9 @@ import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.somewhere import somewhere
+from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import solve_small
 from daesolve.core.expressions.singular_values import independent_rows
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.goals import Goal, Holonomic
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.system.free_motion import Kinematics, hamel
@@ -107,7 +107,7 @@ class Substitution:
         )
 
     @cached_property
-    def _function(self) -> ca.Function:
+    def _function(self) -> tuple[list[str], ArrayFunction]:
         slopes = self.slopes.T
         by_position = ca.jacobian(ca.vec(slopes), self.moving)
         turned = ca.fabs(ca.jacobian(self.moving_rates, self.velocities)).T
@@ -128,12 +128,8 @@ class Substitution:
             "masses": ca.diag(self.dynamics.mass)[self.kept],
         }
         d = self.dynamics
-        return function_of(
-            "substitution",
-            [d.t, d.x, d.p, self.accelerations],
-            list(parts.values()),
-            (["t", "x", "p", "accelerations"], [*parts]),
-        )
+        arguments = [d.t, d.x, d.p, self.accelerations]
+        return [*parts], ArrayFunction("substitution", arguments, [*parts.values()])
 
     def at(
         self, t: float, x: np.ndarray, p: np.ndarray, accelerations: np.ndarray
@@ -154,12 +150,8 @@ class Substitution:
             `gradients` (k, nw); `drift`, f' without accelerations; `energy`, v.M v; and `masses`,
             the diagonal entries of M for w, (nw, 1).
         """
-        names = self._function.name_out()
-        found = self._function(t, x, p, accelerations)
-        return {
-            name: np.asarray(value).reshape(value.shape)
-            for name, value in zip(names, found, strict=True)
-        }
+        names, function = self._function
+        return dict(zip(names, function(t, x, p, accelerations), strict=True))
 
 
 def substitution(system: MechanicalSystem, eliminate: Sequence[str]) -> Substitution:

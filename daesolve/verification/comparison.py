@@ -28,9 +28,9 @@ from daesolve.errors import (
     Named,
     OutOfRangeError,
     UnsupportedError,
+    check_names,
     is_number,
     readable,
-    unknown_name,
 )
 from daesolve.verification.pairing import Attempt, Refused, attempts
 from daesolve.verification.reference_run import ReferenceRun, reference_run
@@ -325,9 +325,7 @@ def _check_reference(reference: Mapping[str, float] | Sampled | str | None, syst
             )
         states = system.dynamics.labels.states
         named: Iterable[str] = reference if isinstance(reference, Mapping) else reference.states
-        for name in named:
-            if name not in states:
-                raise unknown_name("state in the reference", name, states)
+        check_names("state in the reference", named, states)
 
 
 class _Series:

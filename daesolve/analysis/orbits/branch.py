@@ -23,8 +23,8 @@ from daesolve.errors import (
     NotPeriodicError,
     OutOfRangeError,
     UnsupportedError,
+    check_names,
     is_number,
-    unknown_name,
 )
 
 if TYPE_CHECKING:
@@ -241,9 +241,7 @@ class Branch(Displayable):
         across = x or self.axis.name
         varies = task.free_period or task.passage is not None
         up = y or ("period" if varies else task.flow.names[0])
-        for name in (across, up):
-            if name not in columns:
-                raise unknown_name("column of the branch", name, tuple(columns))
+        check_names("column of the branch", (across, up), tuple(columns))
         figure = Figure()
         axes = figure.add_subplot()
         for verdict, colour in COLOURS.items():

@@ -38,8 +38,8 @@ from daesolve.core.run.integration.sampling import every
 from daesolve.errors import (
     NotPeriodicError,
     OutOfRangeError,
+    check_names,
     is_number,
-    unknown_name,
 )
 
 MOST = 64
@@ -294,8 +294,7 @@ class CircleMap:
         """
         p, q = _ratio(ratio)
         name, (low, high) = next(iter(over.items()))
-        if name not in self.values:
-            raise unknown_name("value of the start", name, tuple(self.values))
+        check_names("value of the start", [name], tuple(self.values))
         refined = self.flow.solved_by(self.flow.prepared.solver.refined())
         exact = replace(self, _kept={"flow": refined})
         return tongue(
@@ -365,8 +364,7 @@ def circle_map(
         raise OutOfRangeError(f"modulo is {modulo!r}, but must be a positive number")
     found = CircleMap(source, options, start, angle, float(modulo), period, dict(values or {}))
     names = found.flow.names
-    if angle not in names:
-        raise unknown_name("state", angle, names)
+    check_names("state", [angle], names)
     return found
 
 

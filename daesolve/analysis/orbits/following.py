@@ -34,6 +34,7 @@ from daesolve.errors import (
     DaesolveError,
     NotPeriodicError,
     OutOfRangeError,
+    check_names,
     is_number,
     unknown_name,
 )
@@ -132,9 +133,7 @@ def continue_orbit(
     2.665870942835
     """
     bounds = _range(over, step, most)
-    for name in detect:
-        if name not in DETECTED:
-            raise unknown_name("kind of special point", name, DETECTED)
+    check_names("kind of special point", detect, DETECTED)
     curve, value = _curve(orbit, next(iter(over)), bounds)
     if not bounds.low <= value <= bounds.high:
         raise OutOfRangeError(

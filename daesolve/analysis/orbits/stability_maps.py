@@ -28,7 +28,7 @@ from daesolve.analysis.orbits.stability_rows import (
 )
 from daesolve.analysis.orbits.stored_results import MapStore
 from daesolve.core.interruptions import noted_interruptions
-from daesolve.errors import OutOfRangeError, is_number, unknown_name
+from daesolve.errors import OutOfRangeError, check_names, is_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -294,8 +294,7 @@ def _checked(
         raise OutOfRangeError(f"over is {over!r}, but must name two parameters with their ranges")
     known = orbit.task.flow.dynamics.posed_ranges
     for name, pair in over.items():
-        if name not in known:
-            raise unknown_name("parameter to vary", name, tuple(known))
+        check_names("parameter to vary", [name], tuple(known))
         if not (
             isinstance(pair, (tuple, list))
             and len(pair) == 2

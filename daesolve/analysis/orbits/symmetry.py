@@ -19,7 +19,7 @@ import numpy as np
 from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.pieces import Node
 from daesolve.core.posing.symbols import velocity_name
-from daesolve.errors import NotPeriodicError, OutOfRangeError, PosingError, is_number, unknown_name
+from daesolve.errors import NotPeriodicError, OutOfRangeError, PosingError, check_names, is_number
 
 ASIDE = (0.7, -1.9)
 """The change of a free amount that shows whether it changes the motion."""
@@ -267,9 +267,7 @@ def group_of(flow: Flow, up_to: UpTo, nodes: Sequence[Node], lag: float = 0.0) -
         fixed, offset = matrix @ fixed, matrix @ offset + moved
         free += [*symmetry.free] if isinstance(symmetry, Shift) else []
     coordinates = flow.names[: flow.dynamics.position_count] or flow.names
-    for name in free:
-        if name not in coordinates:
-            raise unknown_name("coordinate to shift", name, coordinates)
+    check_names("coordinate to shift", free, coordinates)
     words = ", ".join(map(repr, asked))
     group = Group(size, fixed, offset, words=words)
     if not group.trivial or lag:
@@ -306,8 +304,7 @@ def _fixed(symmetry: Symmetry, names: Sequence[str]) -> tuple[np.ndarray, np.nda
     matrix, offset = np.eye(len(names)), np.zeros(len(names))
 
     def place(name: str) -> int:
-        if name not in names:
-            raise unknown_name("state or value", name, names)
+        check_names("state or value", [name], names)
         return names.index(name)
 
     if isinstance(symmetry, Shift):

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeGuard, get_args
 import numpy as np
 
 from daesolve.core.encoding import is_list, is_mapping, is_tuple
-from daesolve.errors import PosingError, unknown_name
+from daesolve.errors import PosingError, check_names
 from daesolve.multibody.drawing.viewing import FROM_THE_FRONT, axes_seen_from
 
 Role = Literal["body", "body-2", "body-3", "body-4", "body-5", "body-6",
@@ -481,8 +481,7 @@ def _decoded(value: Any) -> Any:
     # A term or a series may be called "kind": its value is not text.
     if not is_mapping(value) or not isinstance(kind := value.get("kind"), str):
         return value
-    if kind not in _KINDS:
-        raise unknown_name("kind of a drawing's part", kind, _KINDS)
+    check_names("kind of a drawing's part", [kind], _KINDS)
     parts = {name: _decoded(part) for name, part in value.items() if name != "kind"}
     try:
         return _KINDS[kind](**parts)

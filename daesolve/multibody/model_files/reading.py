@@ -13,7 +13,7 @@ import numpy as np
 
 from daesolve.core.posing.inputs import NO_INPUTS, Inputs
 from daesolve.core.system.system import MechanicalSystem
-from daesolve.errors import ModelFileError, UnsupportedError, unknown_name
+from daesolve.errors import ModelFileError, UnsupportedError, check_names
 from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.model_files.actuators import (
@@ -190,9 +190,7 @@ class FileMechanism(Mechanism):
 
     def _coordinates_of(self, values: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates and velocities as the file orders them."""
-        for name in values:
-            if name not in self.start_values:
-                raise unknown_name("start value", name, self.start_values)
+        check_names("start value", values, self.start_values)
         model = self.assembly.model
         qpos, qvel = np.array(model.qpos0), np.zeros(model.rates)
         for freedom in self.freedoms.values():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.core.results.trajectory.findings import Audit
-from daesolve.errors import OutOfRangeError, is_number, unknown_name
+from daesolve.errors import OutOfRangeError, check_names, is_number
 from daesolve.multibody.model_files import FileMechanism, FileStart, read
 from daesolve.multibody.model_files.child import compiled
 from daesolve.multibody.referee.adapting import harden, switch_off
@@ -254,12 +254,9 @@ def _start(
     keys = dict(zip(starts, mechanism.assembly.model.keys, strict=True))
     starts.setdefault(UNMOVED, FileStart({}, {}))
     name = next(iter(starts)) if case is None else case
-    if name not in starts:
-        raise unknown_name("keyframe", name, starts)
+    check_names("keyframe", [name], starts)
     usual = mechanism.start_values
-    for given in initial:
-        if given not in usual:
-            raise unknown_name("start value", given, usual)
+    check_names("start value", initial, usual)
     values = {**usual, **starts[name].values, **initial}
     model = gauge.model
     qpos, qvel = np.zeros(int(model.nq)), np.zeros(int(model.nv))
