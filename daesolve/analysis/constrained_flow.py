@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from daesolve.analysis.logarithmic_gradient import hashed_values
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import solve_definite
@@ -73,8 +74,7 @@ class ConstrainedFlow:
     @property
     def known(self) -> dict[int, float]:
         """The numbers of p by the hash of their symbols."""
-        p = self.pfaff.dynamics.p
-        return {p[k].__hash__(): float(value) for k, value in enumerate(self.values)}
+        return hashed_values(self.pfaff.dynamics.p, self.values)
 
     def at_rest(self, expression: ca.SX) -> ca.SX:
         """Return an expression with w = 0."""

@@ -32,11 +32,10 @@ import scipy
 
 from daesolve.analysis.bracket_equations import BracketEquations, bracket_equations
 from daesolve.analysis.constrained_flow import ConstrainedFlow, constrained_flow
-from daesolve.analysis.logarithmic_gradient import known_rates, place_of, ratio_along_line
+from daesolve.analysis.logarithmic_gradient import LogarithmicGradient, evidence_of
 from daesolve.analysis.measure_of_fields import measure_of_field
 from daesolve.core.expressions.identity import vanishes
 from daesolve.core.system.system import MechanicalSystem, System
-from daesolve.errors import UnsupportedError
 
 ROUNDING = 1e-11
 """The part of a divergence that counts as zero, relative to its terms."""
@@ -50,7 +49,7 @@ WINDING = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class InvariantMeasure:
+class InvariantMeasure(LogarithmicGradient):
     """Whether a motion preserves a volume.
 
     Parameters
@@ -84,46 +83,15 @@ class InvariantMeasure:
     positions: tuple[str, ...] = ()
     _gradient: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
     _bound: bool = field(default=False, repr=False)
+    _called = "density", "variable of the density"
 
     def __str__(self) -> str:
         """Return the verdict and its scope."""
         return f"{self.said} [{self.evidence}; {self.family}]"
 
-    def gradient(self, state: Mapping[str, float]) -> dict[str, float]:
-        """Return the derivatives of ln rho at a state; missing names are zero.
-
-        Raises
-        ------
-        UnsupportedError
-            There is no density.
-        UnknownNameError
-            A name is not a position.
-        """
-        found = self._rates(self._vector(state))
-        return {name: float(value) for name, value in zip(self.positions, found, strict=True)}
-
-    def ratio(self, state: Mapping[str, float], reference: Mapping[str, float]) -> float:
-        """Return the ratio of rho at two states, integrated along the straight line between them.
-
-        Raises
-        ------
-        UnsupportedError
-            There is no density, or constraints restrict the positions.
-        UnknownNameError
-            A name is not a position.
-        """
-        if self._bound:
-            raise UnsupportedError(
-                "constraints bind the positions, so no straight line joins two of them: use "
-                "gradient() along a motion"
-            )
-        return ratio_along_line(self._rates, self._vector(state), self._vector(reference))
-
-    def _rates(self, place: np.ndarray) -> np.ndarray:
-        return known_rates(self._gradient, "density", self.said)(place)
-
-    def _vector(self, state: Mapping[str, float]) -> np.ndarray:
-        return place_of(state, self.positions, "variable of the density")
+    @property
+    def _variables(self) -> tuple[str, ...]:
+        return self.positions
 
 
 def invariant_measure(
@@ -284,12 +252,11 @@ def _evidence(flow: ConstrainedFlow, equations: BracketEquations, *, flat: bool)
     if any(row.on == "positions" for row in flow.pfaff.dynamics.invariants):
         return "sampled"  # Away from unit quaternions the equations differ.
     own = [ca.SX(ca.jacobian(flow.divergence, flow.velocities))] if flat else []
-    evidence = "sampled"
-    for known, words in ((flow.known, "proved at these parameters"), (None, "proved")):
-        if not (all(vanishes(part, known) for part in own) and equations.proved(known)):
-            break
-        evidence = words
-    return evidence
+
+    def proved(known: Mapping[int, float] | None) -> bool:
+        return all(vanishes(part, known) for part in own) and equations.proved(known)
+
+    return evidence_of(proved, flow.known)
 
 
 def _rests(flow: ConstrainedFlow) -> bool:

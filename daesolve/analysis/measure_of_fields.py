@@ -9,12 +9,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import scipy
 
+from daesolve.analysis.logarithmic_gradient import evidence_of, hashed_values
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.starting import refuse_drives
 from daesolve.core.expressions.evaluation import ArrayFunction
@@ -59,8 +61,7 @@ class _Field:
 
     @property
     def known(self) -> dict[int, float]:
-        p = self.dynamics.p
-        return {p[k].__hash__(): float(value) for k, value in enumerate(self.p)}
+        return hashed_values(self.dynamics.p, self.p)
 
     def function(self, value: ca.SX) -> Callable[[np.ndarray], np.ndarray]:
         function = ArrayFunction("field", [self.dynamics.t, self.x, self.dynamics.p], [value])
@@ -96,10 +97,7 @@ def measure_of_field(
         value = ca.dot(ca.DM(coefficients), ca.vertcat(*given))
         log = value if logarithmic else ca.log(ca.fabs(value))
         change = field.along(log) + divergence
-        evidence = "sampled"
-        for known, words in ((field.known, "proved at these parameters"), (None, "proved")):
-            if vanishes(change, known):
-                evidence = words
+        evidence = evidence_of(partial(vanishes, change), field.known)
         written = " + ".join(
             f"{c:.6g}*({phi})" for c, phi in zip(coefficients, given, strict=True) if c
         )

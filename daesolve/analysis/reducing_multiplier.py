@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import casadi as ca
 import numpy as np
 
 from daesolve.analysis.constrained_flow import ConstrainedFlow, constrained_flow
-from daesolve.analysis.logarithmic_gradient import known_rates, place_of, ratio_along_line
+from daesolve.analysis.logarithmic_gradient import LogarithmicGradient, evidence_of
 from daesolve.core.expressions.identity import vanishes
 from daesolve.core.expressions.linear import solve_small
 from daesolve.core.system.system import System
@@ -35,7 +36,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class ReducingMultiplier:
+class ReducingMultiplier(LogarithmicGradient):
     """Whether a reducing multiplier exists, and its gradient.
 
     Parameters
@@ -58,41 +59,15 @@ class ReducingMultiplier:
     shape: tuple[str, str]
     curl: float
     _gradient: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
+    _called = "multiplier", "coordinate of the shape"
 
     def __str__(self) -> str:
         """Return the verdict and its scope."""
         return f"{self.said} [{self.evidence}]"
 
-    def gradient(self, state: Mapping[str, float]) -> dict[str, float]:
-        """Return the derivatives of ln N with respect to the shape; missing coordinates are zero.
-
-        Raises
-        ------
-        UnsupportedError
-            There is no multiplier.
-        UnknownNameError
-            A name is not a coordinate of the shape.
-        """
-        found = self._rates(self._vector(state))
-        return {name: float(value) for name, value in zip(self.shape, found, strict=True)}
-
-    def ratio(self, state: Mapping[str, float], reference: Mapping[str, float]) -> float:
-        """Return N at a shape over N at another; it must be smooth on the line between them.
-
-        Raises
-        ------
-        UnsupportedError
-            There is no multiplier.
-        UnknownNameError
-            A name is not a coordinate of the shape.
-        """
-        return ratio_along_line(self._rates, self._vector(state), self._vector(reference))
-
-    def _rates(self, place: np.ndarray) -> np.ndarray:
-        return known_rates(self._gradient, "multiplier", self.said)(place)
-
-    def _vector(self, state: Mapping[str, float]) -> np.ndarray:
-        return place_of(state, self.shape, "coordinate of the shape")
+    @property
+    def _variables(self) -> tuple[str, str]:
+        return self.shape
 
 
 def reducing_multiplier(
@@ -207,10 +182,7 @@ def _verdict(
     if apart > ROUNDING:
         said = "the divergence is not a gradient: there is no reducing multiplier"
         return ReducingMultiplier(False, "refuted", said, shape, apart)
-    evidence = "sampled"
-    for known, words in ((flow.known, "proved at these parameters"), (None, "proved")):
-        if vanishes(curl, known):
-            evidence = words
+    evidence = evidence_of(partial(vanishes, curl), flow.known)
     gradient = -theta - ca.jacobian(ca.log(ca.fabs(ca.det(inertia))), r)
     function, base = flow.function(gradient), flow.states[0]
 

@@ -38,6 +38,7 @@ from daesolve.core.run.integration.sampling import every
 from daesolve.errors import (
     NotPeriodicError,
     OutOfRangeError,
+    check_counts,
     check_names,
     is_number,
 )
@@ -219,8 +220,7 @@ class CircleMap:
         NotPeriodicError
             The motion ends earlier.
         """
-        if not isinstance(periods, int) or periods < 16:
-            raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number >= 16")
+        check_counts(16, periods=periods)
         system, request, _ = self._requested(angle, periods)
         run = flown(prepare(system, request), every(self.seconds))
         if run.outcome is not Outcome.COMPLETED:

@@ -69,6 +69,7 @@ from daesolve.errors import (
     NotPeriodicError,
     OutOfRangeError,
     UnsupportedError,
+    check_counts,
     is_number,
 )
 
@@ -407,13 +408,9 @@ def _prepared(system: System, request: Request, *, steady: bool) -> tuple[Prepar
 
 
 def _check(period: float | None, passages: int, pieces: int | None) -> None:
-    if period is not None and not (is_number(period) and math.isfinite(period) and period > 0.0):
+    if period is not None and not (is_number(period) and period > 0.0):
         raise OutOfRangeError(f"the period is {period!r}, but must be a positive number of seconds")
-    for name, number in (("passages", passages), ("pieces", pieces)):
-        if number is not None and not (
-            isinstance(number, int) and not isinstance(number, bool) and number >= 1
-        ):
-            raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number >= 1")
+    check_counts(1, passages=passages, pieces=1 if pieces is None else pieces)
 
 
 def _check_steady(flow: Flow, passage: Passage | None) -> None:

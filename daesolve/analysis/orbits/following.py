@@ -34,6 +34,7 @@ from daesolve.errors import (
     DaesolveError,
     NotPeriodicError,
     OutOfRangeError,
+    check_counts,
     check_names,
     is_number,
     unknown_name,
@@ -167,8 +168,7 @@ def _range(over: Mapping[str, tuple[float, float]], step: float, most: int) -> R
         raise OutOfRangeError(f"the range is {pair!r}, but must have two ends")
     if not is_number(step) or not 0.0 < step <= 1.0:
         raise OutOfRangeError(f"the step is {step!r}, but must lie between 0 and 1")
-    if not isinstance(most, int) or most < 1:
-        raise OutOfRangeError(f"most is {most!r}, but must be a whole number >= 1")
+    check_counts(1, most=most)
     return Range(low, high, float(step), most)
 
 

@@ -22,7 +22,7 @@ from daesolve.core.results.showing import Displayable
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.results import EventRecord
 from daesolve.core.results.trajectory.trajectory import Trajectory
-from daesolve.errors import OutOfRangeError, suggest_names
+from daesolve.errors import check_counts, suggest_names
 
 UNVERIFIED = 6.0
 """The digits shown of numbers that no other run has confirmed."""
@@ -133,8 +133,7 @@ class PeriodicOrbit(Displayable):
         periods
             The number of periods.
         """
-        if not isinstance(periods, int) or isinstance(periods, bool) or periods < 0:
-            raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number >= 0")
+        check_counts(0, periods=periods)
         return most_growth(self.spectrum, periods)
 
     def directional_rates(self, starts: int = 8, periods: int = 4000) -> DirectionalRates | None:
@@ -153,9 +152,7 @@ class PeriodicOrbit(Displayable):
         DirectionalRates
             None if no two guards pass together, or more than two, or rounding separates them.
         """
-        for name, number in (("starts", starts), ("periods", periods)):
-            if not isinstance(number, int) or isinstance(number, bool) or number < 2:
-                raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number >= 2")
+        check_counts(2, starts=starts, periods=periods)
         return directional_rates(self.orders, self.period, starts, periods)
 
     def audit(self, periods: int = 3) -> Audit:
@@ -169,8 +166,7 @@ class PeriodicOrbit(Displayable):
         periods
             The number of periods.
         """
-        if not isinstance(periods, int) or isinstance(periods, bool) or periods < 1:
-            raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number >= 1")
+        check_counts(1, periods=periods)
         first = self.found.shot.guess.nodes[0]
         return flown(self.task.flow.beginning(first, periods * self.period)).audit()
 
