@@ -46,7 +46,7 @@ register(
     "daesolve.contact.laws.contact_law:ContactLaw",
     "daesolve.contact.laws.guide_law:GuideLaw",
 )
-register("watches of parts", "daesolve.verification.kept_places:glance_at")
+register("watches", "daesolve.verification.kept_places:Glance")
 register("auditor", "daesolve.verification.certifying:Auditor")
 register("verification", "daesolve.verification.holding:verified")
 register(

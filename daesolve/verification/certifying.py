@@ -14,8 +14,7 @@ from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.findings import Audit, Finding, judged, unchecked
 from daesolve.core.results.trajectory.results import EventRecord
 from daesolve.core.results.trajectory.trajectory import Trajectory
-from daesolve.core.run.integration.audits import Again, Stage
-from daesolve.core.run.integration.points import PassedError
+from daesolve.core.run.integration.replay import Again, PassedError, Stage
 from daesolve.core.run.integration.run_state import RunState
 from daesolve.verification.audit import Certificate, audit, merged
 from daesolve.verification.audit.certificate import PLACES

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.preparation.preparing import Prepared
-from daesolve.core.results.trajectory.results import EventRecord
-from daesolve.core.run.integration.run_state import RunState
-from daesolve.core.run.integration.watches.kept_steps import MOST_STEPS, Row
+from daesolve.core.results.trajectory.results import EventRecord, StepBlock
+from daesolve.core.run.integration.record import RunRecord
+from daesolve.core.run.integration.watches.kept_steps import MOST_STEPS, KeptSteps, Row
+from daesolve.core.run.integration.watches.watch import Watch
 from daesolve.verification.audit import Instants, glance
 from daesolve.verification.certifying import held_in
 
@@ -20,49 +24,71 @@ Places = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """n places in the order of the run: times, states, p, the smooth stretch, whether within it."""
 
 
-def glance_at(run: RunState, steps: Row) -> str | None:
-    """Say how a part of a run contradicts what was posed; None if it does not.
+class Glance(Watch):
+    """Holds an even choice of the steps of each part of a run against what was posed."""
 
-    Parameters
-    ----------
-    run, steps
-        The run, between two segments, and the steps that were kept of the part.
-    """
-    places = _places(run, steps)
-    if len(np.unique(places[0])) < 2:
-        return None
-    found = glance(_instants(run, places))
-    return None if found.holds else found.objection
+    name = "kept_steps"
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared, self.steps = prepared, KeptSteps()
+
+    @classmethod
+    def of(cls, prepared: Prepared) -> Self:
+        """Watch any run."""
+        return cls(prepared)
+
+    def take(self, block: StepBlock, p: np.ndarray) -> None:
+        """Keep some of the steps."""
+        self.steps.take(block, p)
+
+    def contradiction(self, record: RunRecord) -> str | None:
+        """Say how a part of the run contradicts what was posed; None if it does not."""
+        steps = self.steps.handed_over()
+        places = None if steps is None else _places(self.prepared, record, steps)
+        if places is None or len(np.unique(places[0])) < 2:
+            return None
+        found = glance(_instants(self.prepared, record, places))
+        return None if found.holds else found.objection
+
+    def saved(self) -> list[np.ndarray] | None:
+        """Return the last step, from which another process goes on."""
+        return self.steps.saved()
+
+    def restore(self, saved: Sequence[Sequence[Any]]) -> None:
+        """Go on from what `saved` returned."""
+        self.steps = KeptSteps()
+        self.steps.restore(saved)
 
 
-def _places(run: RunState, steps: Row) -> Places:
+def _places(prepared: Prepared, record: RunRecord, steps: Row) -> Places:
     """Return the steps that were kept, with the states before and after some of the resets."""
     times, states, values = steps
-    resets = [event for event in run.record.events if event.after is not None]
-    ends = run.sign * np.array([event.time for event in resets])
+    sign = prepared.sign
+    resets = [event for event in record.events if event.after is not None]
+    ends = sign * np.array([event.time for event in resets])
     shown = range(0, len(resets), len(resets) // MOST_STEPS + 1)
     sides = [place for k in shown for place in (resets[k].at, resets[k].after) if place is not None]
-    smooth = [np.searchsorted(ends, run.sign * times), *([k, k + 1] for k in shown)]
-    if run.record.recent:
+    smooth = [np.searchsorted(ends, sign * times), *([k, k + 1] for k in shown)]
+    if record.recent:
         # Between the last step of the part before and this one there may have been resets.
         smooth[0][0] = -1
-    happened = [event.time for event in run.record.events]
+    happened = [event.time for event in record.events]
     within = np.append(~np.isin(times, happened), np.zeros(len(sides), dtype=bool))
     # The step that ends at an event comes before it.
-    order = np.argsort(run.sign * np.append(times, [p.time for p in sides]), kind="stable")
+    order = np.argsort(sign * np.append(times, [p.time for p in sides]), kind="stable")
     return (
         np.append(times, [place.time for place in sides])[order],
         np.concatenate([states, *(place.state[None] for place in sides)])[order],
-        np.concatenate([values, *(run.values(place)[None] for place in sides)])[order],
+        np.concatenate([values, *(record.modes[place.mode][None] for place in sides)])[order],
         np.concatenate(smooth)[order],
         within[order],
     )
 
 
-def _instants(run: RunState, places: Places) -> Instants:
+def _instants(prepared: Prepared, record: RunRecord, places: Places) -> Instants:
     """Return the places by name, with their reactions."""
     times, states, values, smooth, within = places
-    prepared, problem = run.prepared, run.prepared.problem
+    problem = prepared.problem
     labels = problem.labels
     with np.errstate(all="ignore"):
         _, reactions, outputs = evaluate_block(problem.recover, times, states, values)
@@ -86,7 +112,7 @@ def _instants(run: RunState, places: Places) -> Instants:
         lengths=np.full(len(times), (times[-1] - times[0]) / len(times)),
         columns=columns,
         values={name: values[:, index[name]] for name in held_in(prepared)},
-        events=[EventRecord(e.time, e.name, {}, None, e.fired) for e in run.record.events],
+        events=[EventRecord(e.time, e.name, {}, None, e.fired) for e in record.events],
         accuracy=_accuracy(prepared),
         ambiguous=prepared.request.on_ambiguous == "keep",
         driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
@@ -100,5 +126,5 @@ def _instants(run: RunState, places: Places) -> Instants:
 
 def _accuracy(prepared: Prepared) -> float:
     """Return the relative error that a step may have."""
-    passes = prepared.rank_loss == "pass"
+    passes = prepared.request.rank_loss == "pass"
     return UNCONTROLLED if passes else prepared.solver.step_tolerance or UNCONTROLLED

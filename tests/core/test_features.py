@@ -13,11 +13,13 @@ from importlib import metadata
 from importlib.metadata import EntryPoint
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import daesolve as ds
 from daesolve.core import features
 from daesolve.core.features import Extended, added, register
+from daesolve.core.run.integration.watches.watch import Watch
 from daesolve.errors import PluginError
 from tests.systems import pendulum
 
@@ -117,18 +119,28 @@ def test_a_stored_run_that_is_to_be_verified_goes_on_only_where_that_is_possible
 def test_a_watch_ends_a_run_with_its_sentence(monkeypatch):
     seen = []
 
-    def object_to(run, steps):
-        seen.append(steps[0])
-        return "x is too large"
+    class TooLarge(Watch):
+        @classmethod
+        def of(cls, prepared):
+            return cls() if "x" in prepared.problem.labels.states else None
 
-    monkeypatch.setattr(sys.modules[__name__], "object_to", object_to, raising=False)
-    register("watches of parts", f"{__name__}:object_to")
+        def take(self, block, p):
+            seen.append(block.times)
+
+        def contradiction(self, record):
+            return "x is too large"
+
+        def notes(self, *, ended):
+            return ["x was measured"]
+
+    monkeypatch.setattr(sys.modules[__name__], "TooLarge", TooLarge, raising=False)
+    register("watches", f"{__name__}:TooLarge")
     with pytest.warns(ds.errors.EndedEarlyWarning, match="x is too large"):
         run = ds.solve(pendulum(), 1.0, {"x": 0.6})
     assert run.outcome is ds.Outcome.CONTRADICTED
     assert run.message == "x is too large"
-    (times,) = seen
-    assert times[-1] == 1.0
+    assert "x was measured" in run.description["notes"]
+    assert np.concatenate(seen)[-1] == 1.0
 
 
 @pytest.mark.usefixtures("alone")

@@ -40,7 +40,6 @@ from daesolve.core.preparation.probing import run_probe
 from daesolve.core.preparation.redundancy import with_rows, with_same_rows, without_grip
 from daesolve.core.preparation.request import (
     DEFAULT_RATE,
-    RankLoss,
     Request,
     checked,
 )
@@ -90,8 +89,6 @@ class Prepared:
         The length of a segment, s; boundaries lie at whole multiples of it from the start.
     wrapped
         Indices of the angles that are wrapped at the boundaries.
-    rank_loss, max_evaluations
-        As requested.
     samples
         Consistent states near the start, which show what is usual.
     assumed
@@ -131,8 +128,6 @@ class Prepared:
     least_kinetic: float
     segment: float
     wrapped: tuple[int, ...]
-    rank_loss: RankLoss
-    max_evaluations: int | None
     samples: Samples
     assumed: Mapping[str, float]
     surplus: tuple[str, ...]
@@ -143,6 +138,11 @@ class Prepared:
     path: np.ndarray
     mean_step: float
     notes: tuple[str, ...]
+
+    @property
+    def sign(self) -> float:
+        """+1 forwards in time, -1 backwards."""
+        return 1.0 if self.until >= self.start_time else -1.0
 
     @property
     def initial(self) -> np.ndarray:
@@ -207,8 +207,6 @@ def prepare(system: System, request: Request) -> Prepared:
         least_kinetic=posed.least_kinetic,
         segment=segment_length(problem, probe, wrapped, projects=projects),
         wrapped=wrapped,
-        rank_loss=request.rank_loss,
-        max_evaluations=request.max_evaluations,
         samples=posed.samples,
         assumed=assumed,
         surplus=without_grip(problem, posed.samples, numbers, posed.rank),

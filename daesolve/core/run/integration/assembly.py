@@ -22,6 +22,7 @@ from daesolve.core.results.trajectory.samples import Recorded, Samples, places_a
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.dense_output import Piece
 from daesolve.core.run.integration.record import Boundary, Happening, RunRecord
+from daesolve.core.run.integration.watches.grip import LostGrip
 from daesolve.core.run.integration.watches.monitor import Monitor
 
 
@@ -34,7 +35,7 @@ class TrajectoryAssembly:
     prepared, record, monitor
         The run, what it gathered, and what was watched.
     further
-        Notes from further monitors.
+        Notes from what switches its modes.
     """
 
     prepared: Prepared
@@ -45,15 +46,13 @@ class TrajectoryAssembly:
     @property
     def sign(self) -> float:
         """+1 forwards in time, -1 backwards."""
-        return 1.0 if self.prepared.until >= self.prepared.start_time else -1.0
+        return self.prepared.sign
 
-    def trajectory(
-        self, outcome: Outcome, message: str, samples: Recorded, *, lost_for_good: bool
-    ) -> Trajectory:
+    def trajectory(self, outcome: Outcome, message: str, samples: Recorded) -> Trajectory:
         """Return the trajectory with its samples."""
         prepared = self.prepared
         description = describe(prepared)
-        description["notes"] += self._notes(lost_for_good=lost_for_good)
+        description["notes"] += self._notes()
         last = self.record.boundaries[-1]
         return Trajectory(
             samples=samples,
@@ -70,13 +69,13 @@ class TrajectoryAssembly:
             statistics=self._statistics(),
             conditioning=self.monitor.conditioning(),
             peaks=self.monitor.peaks(),
-            degeneracy=self._degeneracy() if lost_for_good else None,
+            degeneracy=self._degeneracy(),
         )
 
     def _degeneracy(self) -> Degeneracy | None:
         """Return where constraints began to depend on each other, or None."""
-        lost = self.monitor.lost_grip
-        if lost is None or lost.dependence is None:
+        lost = self.monitor.loss
+        if not isinstance(lost, LostGrip) or lost.dependence is None:
             return None
         seen, before = lost.dependence, self.record.boundaries[-2:][0]
         place = Boundary(seen.time, seen.state, before.whole_turns, before.mode)
@@ -100,7 +99,7 @@ class TrajectoryAssembly:
             "conditioning": self.monitor.conditioning(),
             "peaks": {name: asdict(peak) for name, peak in self.monitor.peaks().items()},
             "statistics": asdict(self._statistics()),
-            "notes": self._notes(lost_for_good=False),
+            "notes": self._notes(),
         }
 
     def _statistics(self) -> Statistics:
@@ -258,37 +257,14 @@ class TrajectoryAssembly:
         kinds += [f"the output {name!r}" for name in labels.outputs]
         return kinds[int(columns[0])], int(rows[0])
 
-    def _notes(self, *, lost_for_good: bool) -> list[str]:
+    def _notes(self) -> list[str]:
         """Say what happened during the run that a reader should know."""
-        prepared, monitor = self.prepared, self.monitor
         notes: list[str] = []
-        chart = prepared.problem.chart
-        tally = self.record.tally_so_far()
+        chart, tally = self.prepared.problem.chart, self.record.tally_so_far()
         if tally.charts and chart is not None and chart.choose is not None:
             notes.append(f"independent velocities chosen anew {tally.charts} times")
-        if monitor.passages and monitor.breach is None:
-            slips = any(row.kind == "nonholonomic" for row in prepared.dynamics.rows)
-            open_end = ": constraints on velocities do not determine how the motion continues"
-            notes.append(
-                f"passed positions where constraints lose rank {monitor.passages} times"
-                + (open_end if slips else "")
-            )
-        lost = monitor.lost_grip
-        if lost is not None and not monitor.passages and not lost_for_good:
-            at_rest = set(lost.goals) <= set(prepared.problem.singular_goals)
-            notes.append(
-                f"went on past t = {lost.time:.10g} s, where {', '.join(lost.goals)} lost "
-                "their influence, and wherever they did so again"
-                + (": at rest the goals do not determine the motion" if at_rest else "")
-            )
-        warned = monitor.warned
-        if warned is not None and not lost_for_good:
-            notes.append(
-                f"at t = {warned.time:.10g} s {warned.sentence}, below {warned.threshold:.3g}: "
-                "rounding costs more digits there than the tolerance"
-            )
-        notes += [*self.further, *tally.notes()]
-        untrusted = monitor.untrusted_sentence()
+        notes += [*self.monitor.notes(), *self.further, *tally.notes()]
+        untrusted = self.monitor.untrusted_sentence()
         return [*notes, untrusted] if untrusted else notes
 
 

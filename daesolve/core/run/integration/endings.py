@@ -18,10 +18,11 @@ from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.run.integration.checkpoints import Keeper
 from daesolve.core.run.integration.effort import Effort
 from daesolve.core.run.integration.record import Boundary, Happening
-from daesolve.core.run.integration.refuting import take_down_refuted
 from daesolve.core.run.integration.run_state import RunState
+from daesolve.core.run.integration.watches.conservation import ConservationWatch, take_down_refuted
 from daesolve.core.run.integration.watches.degeneracy import Dependence
-from daesolve.core.run.integration.watches.losses import LostGrip
+from daesolve.core.run.integration.watches.grip import LostGrip
+from daesolve.core.run.integration.watches.monitor import NotFinite
 from daesolve.core.run.integration.watches.passages import Breach
 from daesolve.core.solvers import SegmentEnd, Status
 
@@ -59,7 +60,7 @@ def verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
 def judged(run: RunState, outcome: Outcome, message: str) -> Verdict:
     """Judge whether the result of a run that reached its end can be trusted."""
     if outcome.good:
-        take_down_refuted(run)
+        take_down_refuted(run.monitor, run.record)
     untrusted = run.monitor.untrusted_sentence() if outcome.good else ""
     if not untrusted:
         return outcome, message
@@ -67,6 +68,22 @@ def judged(run: RunState, outcome: Outcome, message: str) -> Verdict:
         f"the run finished, but its numbers are {untrusted}; tighten the tolerance, or use "
         "another solver or formulation"
     )
+
+
+def contradicted(run: RunState) -> Verdict | None:
+    """Return that a run, since this was asked last, contradicts what was posed; None if not.
+
+    Parameters
+    ----------
+    run
+        The run, between two segments.
+    """
+    objection = run.monitor.contradiction(run.record)
+    if objection is None:
+        return None
+    take_down_refuted(run.monitor, run.record)
+    # A run that drifted too far fails, and says what to change.
+    return None if run.monitor.untrusted() else (Outcome.CONTRADICTED, objection)
 
 
 def _verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
@@ -95,12 +112,12 @@ def _verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
 def _of_lost(run: RunState) -> Verdict | None:
     """Say why the monitor ends the run, if it does."""
     monitor, effort = run.monitor, run.effort
-    breach, lost = monitor.breach, monitor.lost_grip
-    if breach is not None:
-        return Outcome.DEGENERATE, breach.sentence
-    if monitor.not_finite is not None:
-        return not_a_number(monitor.not_finite.what, monitor.not_finite.time)
-    if lost is not None and monitor.over:
+    lost = monitor.loss
+    if isinstance(lost, Breach):
+        return Outcome.DEGENERATE, lost.sentence
+    if isinstance(lost, NotFinite):
+        return not_a_number(lost.what, lost.time)
+    if isinstance(lost, LostGrip):
         if lost.dependence is not None and lost.dependence.sharp:
             seen = lost.dependence
             return by_dependence(seen, uneven_masses(run, seen.time, seen.state))
@@ -112,14 +129,15 @@ def _of_lost(run: RunState) -> Verdict | None:
 
 def held_for_ever(run: RunState, end: SegmentEnd) -> Verdict | None:
     """Return how the run ends if an invariant is not conserved but cannot be released."""
-    held = None if run.conservation is None else run.conservation.stays_driven()
+    watch = run.monitor.watch(ConservationWatch)
+    held = None if watch is None else watch.stays_driven()
     return None if held is None else by_projection(end.time, held)
 
 
 def taken_back(run: RunState, end: SegmentEnd, keeper: Keeper | None) -> Boundary:
     """Drop what lies beyond the last trustworthy step, and return to it."""
     record, sign = run.record, run.sign
-    lost = run.monitor.breach or run.monitor.not_finite or run.monitor.lost_grip
+    lost = run.monitor.loss
     assert lost is not None
     until = lost.last_time
     record.cut(until, sign)
@@ -170,7 +188,7 @@ def _of_goals(run: RunState, time: float, goals: Sequence[str]) -> Verdict:
         goals,
         uneven=uneven_masses(run, time, state),
         at_rest=set(goals) <= set(run.prepared.problem.singular_goals),
-        passes=run.prepared.rank_loss == "pass",
+        passes=run.prepared.request.rank_loss == "pass",
     )
 
 

@@ -22,7 +22,8 @@ from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.run.integration import endings
 from daesolve.core.run.integration.endings import Verdict
 from daesolve.core.run.integration.record import Boundary, Happening
-from daesolve.core.run.integration.run_state import AGREED_STEPS, RunState
+from daesolve.core.run.integration.run_state import RunState
+from daesolve.core.run.integration.watches.watch import AGREED_STEPS
 from daesolve.core.solvers import EventHit
 from daesolve.core.solvers.grazing import guard_evaluator
 from daesolve.core.solvers.guards import no_number

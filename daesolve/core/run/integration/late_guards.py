@@ -21,6 +21,8 @@ from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.effort import Counted
 from daesolve.core.run.integration.run_state import RunState, unobserved
+from daesolve.core.run.integration.watches.conservation import ConservationWatch
+from daesolve.core.run.integration.watches.flat_zeros import FlatZeros
 from daesolve.core.solvers import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.core.solvers.guards import POLE
 from daesolve.core.solvers.segment import first_stop
@@ -54,7 +56,8 @@ def solve_within_budget(
 ) -> SegmentEnd:
     """Integrate, and end with a block of steps where the run reaches its limit of cost."""
     run.effort.begin(start.time)
-    spent, watch, believed = run.record.rhs_evaluations, run.conservation, None
+    spent, believed = run.record.rhs_evaluations, None
+    watch = run.monitor.watch(ConservationWatch)
     if watch is not None:
         watch.begin(start.time)
         believed = partial(watch.believed, p=start.p)
@@ -89,7 +92,7 @@ def solve_past_errors(
         Which guards have stayed at zero, (guards,).
     """
     problem = run.prepared.problem
-    posed = _posed_guards(run.prepared)
+    posed, zeros = _posed_guards(run.prepared), run.monitor.watch(FlatZeros)
     if transitions is None:
         kept = _bound_guards(run)(start.time, start.x, start.p)
     else:
@@ -101,7 +104,9 @@ def solve_past_errors(
         hits = tuple(
             hit
             for hit in end.hits
-            if not (posed[hit.index] and run.flat_zeros.touches(hit, start.time, start.p))
+            if not (
+                posed[hit.index] and zeros is not None and zeros.touches(hit, start.time, start.p)
+            )
         )
         over = end.status is not Status.STOPPED or first_stop(problem, hits) is not None
         if over or len(hits) == len(end.hits) or end.time == here.time:

@@ -140,6 +140,13 @@ class RunRecord:
         rows = [self.modes[place.mode] for place in places]
         return np.array(rows).reshape(len(places), len(self.modes[0]))
 
+    def places(self, sign: float) -> list[tuple[float, np.ndarray, int]]:
+        """Return times, states and modes in memory, in the order of the run."""
+        places = [(b.time, b.state, b.mode) for b in self.boundaries]
+        sampled = zip(self.sample_times, self.samples, self.sampled_at, strict=True)
+        places += [(time, state, place.mode) for time, state, place in sampled]
+        return sorted(places, key=lambda place: sign * place[0])
+
     def take(self, times: Sequence[float], states: Sequence[np.ndarray], place: Boundary) -> None:
         """Keep samples, with the start of the segment in which they lie."""
         self.sample_times.extend(times)

@@ -12,10 +12,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.core.equations.contact_rows import in_space
 from daesolve.core.events.instant import INSTANT, SimultaneousResets
 from daesolve.core.events.transitions import Transitions
 from daesolve.core.expressions.intervals import TimeGuards
+from daesolve.core.features import added
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.assembly import TrajectoryAssembly
@@ -24,14 +24,28 @@ from daesolve.core.run.integration.dense_output import DenseOutput
 from daesolve.core.run.integration.effort import Effort
 from daesolve.core.run.integration.record import Boundary, Happening, RunRecord
 from daesolve.core.run.integration.sampling import At, Schedule
-from daesolve.core.run.integration.step_queue import StepQueue
 from daesolve.core.run.integration.watches.conservation import ConservationWatch
-from daesolve.core.run.integration.watches.degeneracy import RankWatch
 from daesolve.core.run.integration.watches.flat_zeros import FlatZeros
-from daesolve.core.run.integration.watches.monitor import Monitor
-from daesolve.core.solvers import EventHit, Observer, SegmentEnd, State
+from daesolve.core.run.integration.watches.following import FollowingWatch
+from daesolve.core.run.integration.watches.grip import GripWatch
+from daesolve.core.run.integration.watches.kept_steps import FirstSteps
+from daesolve.core.run.integration.watches.monitor import Monitor, NumberWatch
+from daesolve.core.run.integration.watches.passages import PassageWatch
+from daesolve.core.run.integration.watches.watch import Watch
+from daesolve.core.solvers import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.core.solvers.timetable import time_guards
 
+WATCHES: tuple[type[Watch], ...] = (
+    FirstSteps,
+    PassageWatch,
+    FollowingWatch,
+    GripWatch,
+    NumberWatch,
+    ConservationWatch,
+    FlatZeros,
+)
+FURTHER = "watches"
+"""The point at which features add further kinds of `Watch`."""
 WATCHED_AT_ONCE = 500
 """Steps after which the monitors see those between resets, which are few at a time."""
 FIRST_STRETCH = 50.0
@@ -42,13 +56,6 @@ SHORTEST = 1e-9
 """The least stretch, as a fraction of the boundary's time."""
 FEWEST, LONGEST = 4, 64
 """Resets from which it pays to follow them, and the longest pause where there are fewer."""
-LEAST_TOLERANCE = 1e-10
-"""Rank is judged by no smaller one: solvers keep that of a step only far from degeneracy."""
-AGREEMENT = 1e-7
-"""The largest residual, over its scale, of a goal that follows from others."""
-AGREED_STEPS = 1e3
-"""The same as a factor on the accuracy of a step: errors of steps add up in goals that are not
-driven."""
 TURN_PARTS = (6.28125, 0.0019353071693331003, 1.0253376489868793e-11, 1.1650928224373424e-19)
 """2 pi in parts of few digits, so that a whole number of turns (up to 1e7) is exact in each."""
 
@@ -79,6 +86,35 @@ def wrap(state: np.ndarray, whole_turns: np.ndarray, angles: Sequence[int]) -> N
 
 
 @dataclass
+class StepQueue:
+    """Steps that the monitor has not seen yet, each block with the index of its values."""
+
+    blocks: list[tuple[StepBlock, int]] = field(default_factory=list[tuple[StepBlock, int]])
+    count: int = 0
+
+    def put(self, blocks: Iterable[StepBlock], mode: int) -> None:
+        """Add steps in which the same values are in force."""
+        for block in blocks:
+            self.blocks.append((block, mode))
+            self.count += len(block.times)
+
+    def show(self, monitor: Monitor, values: Sequence[np.ndarray]) -> None:
+        """Pass all of them to the monitor."""
+        if not self.blocks:
+            return
+        blocks = [block for block, _ in self.blocks]
+        counts = [len(block.times) for block in blocks]
+        modes = np.repeat([mode for _, mode in self.blocks], counts)
+        joined = StepBlock(
+            np.concatenate([block.times for block in blocks]),
+            np.concatenate([block.states for block in blocks]),
+        )
+        self.blocks.clear()
+        self.count = 0
+        monitor.observe(joined, modes, values)
+
+
+@dataclass
 class LookAhead:
     """How far a run integrates at once if the motion may be interrupted at any time.
 
@@ -96,14 +132,17 @@ class LookAhead:
     entered: float
     stretch: float
 
-    def interrupted(self, time: float, boundary: float) -> None:
-        """Expect the next interruption to be as far as this one was from the one before it."""
-        self.stretch = LONGER * max(abs(time - self.entered), SHORTEST * abs(boundary))
-        self.entered = time
+    def take(self, end: SegmentEnd, boundary: float) -> None:
+        """Take in the end of a stretch on the way to a boundary.
 
-    def uninterrupted(self) -> None:
-        """Go farther next time."""
-        self.stretch *= 2.0
+        The next interruption is expected as far as this one was from the one before it; without
+        one, the next stretch is longer.
+        """
+        if end.status is not Status.STOPPED:
+            self.stretch *= 2.0
+            return
+        self.stretch = LONGER * max(abs(end.time - self.entered), SHORTEST * abs(boundary))
+        self.entered = end.time
 
     def reach(self, time: float, boundary: float) -> float:
         """Return how far to go from a time: not much farther than the motion is known to last."""
@@ -166,10 +205,6 @@ class RunState:
         When simple resets are followed.
     segments
         How many are complete, counted from the start.
-    flat_zeros
-        Checks whether guards have a slope where they pass zero.
-    conservation
-        Watches invariants that are assumed to be conserved; None if all are proved.
     whole
         Whether the nodes of tables and the samples of laws are recorded as events, so that
         derivatives can be carried through them.
@@ -185,12 +220,10 @@ class RunState:
     transitions: Transitions | None
     instant: SimultaneousResets
     ahead: LookAhead
-    flat_zeros: FlatZeros
     scheduled: TimeGuards | None = None
     queue: StepQueue = field(default_factory=StepQueue)
     pace: ResetPace = field(default_factory=ResetPace)
     segments: int = 0
-    conservation: ConservationWatch | None = None
     whole: bool = False
     motion: DenseOutput | None = None
 
@@ -214,9 +247,7 @@ class RunState:
     @property
     def assembly(self) -> TrajectoryAssembly:
         """Builds the trajectory of the run."""
-        notes = [] if self.conservation is None else self.conservation.notes()
-        notes += self.flat_zeros.notes()
-        notes += [] if self.transitions is None else self.transitions.book.carried.notes()
+        notes = [] if self.transitions is None else self.transitions.book.carried.notes()
         return TrajectoryAssembly(self.prepared, self.record, self.monitor, tuple(notes))
 
     def values(self, here: Boundary) -> np.ndarray:
@@ -262,9 +293,15 @@ class RunState:
             self.monitor.change_values(values)
         return Boundary(here.time, state, here.whole_turns.copy(), len(self.record.modes) - 1)
 
+    @property
+    def releases(self) -> bool:
+        """Whether an invariant is no longer conserved, but still driven."""
+        watch = self.monitor.watch(ConservationWatch)
+        return watch is not None and watch.pending
+
     def let_go(self, here: Boundary) -> Boundary:
         """Return the place from which no quantity is driven that is not conserved."""
-        watch = self.conservation
+        watch = self.monitor.watch(ConservationWatch)
         if watch is None or not watch.pending:
             return here
         here = self.in_mode(here, here.state, watch.undriven(self.values(here)))
@@ -334,6 +371,11 @@ class RunState:
 
     # -- what the monitors see ----------------------------------------------------------------
 
+    def watch(self, block: StepBlock) -> bool:
+        """Let the monitor see steps; return whether the segment cannot be trusted further."""
+        self.monitor.observe(block)
+        return self.monitor.over
+
     def watch_later(self, blocks: Iterable[StepBlock], mode: int) -> None:
         """Pass steps to the monitor once there are many."""
         self.queue.put(blocks, mode)
@@ -373,8 +415,6 @@ class RunState:
             "instant": [self.instant.began, self.instant.count],
             "ahead": [self.ahead.entered, self.ahead.stretch],
             "effort": self.effort.saved(),
-            "conservation": self.conservation and self.conservation.saved(),
-            "flat_zeros": self.flat_zeros.saved(),
             "pace": [self.pace.pause, self.pace.waits],
         }
 
@@ -387,17 +427,16 @@ class RunState:
         record.steps, record.rhs_evaluations = int(saved["steps"]), int(saved["rhs_evaluations"])
         record.wall_seconds = float(saved["wall_seconds"])
         record.restore(saved["tally"], saved["recent"])
-        if self.conservation is not None:
-            self.conservation.restore(saved["conservation"])
-            for name, broken in self.conservation.broken.items():
-                self.monitor.measure_only(name, broken.note)
-        self.monitor.restore(saved["monitor"])
+        # Runs that were begun before watches were all the monitor's have some of them here.
+        self.monitor.restore({**saved, **saved["monitor"]})
+        watch = self.monitor.watch(ConservationWatch)
+        for name, broken in () if watch is None else watch.broken.items():
+            self.monitor.measure_only(name, broken.note)
         if self.transitions is not None:
             self.transitions.restore(saved["transitions"])
         self.instant.began, self.instant.count = float(saved["instant"][0]), saved["instant"][1]
         self.ahead.entered, self.ahead.stretch = map(float, saved["ahead"])
         self.effort.restore(saved["effort"])
-        self.flat_zeros.restore(saved["flat_zeros"])
         self.pace = ResetPace(*map(int, saved.get("pace", ())))
         return here
 
@@ -422,20 +461,8 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
     return RunState(
         prepared=prepared,
         record=RunRecord([prepared.values], step=prepared.mean_step),
-        monitor=Monitor(
-            prepared.problem,
-            prepared.values,
-            prepared.scales,
-            prepared.start_time,
-            surplus=prepared.surplus,
-            passes=prepared.rank_loss == "pass",
-            steps_over=prepared.solver.steps_over,
-            ranks=_rank_watch(prepared),
-            peaks=prepared.dynamics.peaks,
-            least_kinetic=prepared.least_kinetic,
-            agreement=max(AGREEMENT, AGREED_STEPS * _accuracy(prepared)),
-        ),
-        effort=Effort(prepared.max_evaluations, prepared.mean_step, prepared.until),
+        monitor=Monitor(prepared, watches_of(prepared)),
+        effort=Effort(prepared.request.max_evaluations, prepared.mean_step, prepared.until),
         schedule=Schedule(at, prepared.start_time, prepared.until, extended_from),
         transitions=transitions,
         instant=SimultaneousResets(INSTANT * prepared.segment),
@@ -444,35 +471,11 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
             prepared.start_time,
             prepared.segment / FIRST_STRETCH,
         ),
-        flat_zeros=FlatZeros(prepared.problem, AGREED_STEPS * prepared.solver.step_tolerance),
         scheduled=None if follows else time_guards(prepared.problem, prepared.dynamics.switches),
-        conservation=_conservation_watch(prepared),
     )
 
 
-def _conservation_watch(prepared: Prepared) -> ConservationWatch | None:
-    """Return what watches invariants that are taken for conserved, where there are any."""
-    if not prepared.assumed:
-        return None
-    return ConservationWatch(prepared.dynamics, prepared.problem, prepared.assumed)
-
-
-def _rank_watch(prepared: Prepared) -> RankWatch | None:
-    """Return what judges the rank along a run that does not pass where it is lost."""
-    if prepared.rank_loss == "pass" or not prepared.problem.pivot_goals:
-        return None
-    return RankWatch(
-        prepared.dynamics,
-        prepared.problem,
-        prepared.values,
-        prepared.samples,
-        _accuracy(prepared),
-        prepared.surplus,
-        shares=prepared.problem.plan.proximal and in_space(prepared.dynamics.contacts),
-    )
-
-
-def _accuracy(prepared: Prepared) -> float:
-    """Return the relative accuracy of a step."""
-    solver = prepared.solver
-    return max(solver.step_tolerance, LEAST_TOLERANCE) * solver.converges_to(prepared.problem)
+def watches_of(prepared: Prepared) -> list[Watch]:
+    """Return the watches over a run, in the order in which they judge its steps."""
+    watches = [kind.of(prepared) for kind in (*WATCHES, *added(FURTHER))]
+    return [watch for watch in watches if watch is not None]

@@ -26,7 +26,9 @@ from daesolve.core.formulations import OdeProblem
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.event_handling import AT_ONCE
 from daesolve.core.run.integration.record import Boundary, Happening
-from daesolve.core.run.integration.run_state import AGREED_STEPS, RunState
+from daesolve.core.run.integration.run_state import RunState
+from daesolve.core.run.integration.watches.flat_zeros import FlatZeros
+from daesolve.core.run.integration.watches.watch import AGREED_STEPS
 from daesolve.core.solvers import State
 from daesolve.core.solvers.guard_terms import Limits
 
@@ -64,6 +66,9 @@ class _Resets:
         chains: ResetChains,
     ) -> None:
         self.run, self.transitions, self.answers, self.chains = run, transitions, answers, chains
+        zeros = run.monitor.watch(FlatZeros)
+        assert zeros is not None
+        self._zeros = zeros
         prepared, scales = run.prepared, transitions.setting.scales
         accuracy = min(AGREED_STEPS * prepared.solver.step_tolerance, AT_ONCE)
         self._limits = Limits(
@@ -74,7 +79,7 @@ class _Resets:
             LEFT_OVER * next(iter(answers.values())).jump.sizes(scales),
             WORSE,
             np.array(prepared.wrapped, dtype=np.int64),
-            run.flat_zeros.done,
+            self._zeros.done,
         )
 
     def follow(self, here: Boundary, until: float) -> Boundary:
@@ -88,7 +93,7 @@ class _Resets:
         run, book = self.run, self.transitions.book
         terms = book.lent()
         start = State(here.time, here.state, run.values(here))
-        limits = replace(self._limits, last=run.instant.began, known=run.flat_zeros.done)
+        limits = replace(self._limits, last=run.instant.began, known=self._zeros.done)
         chain = self.chains.follow(start, until, terms, limits)
         run.pace.take(len(chain.guards))
         if not len(chain.guards):
@@ -148,7 +153,7 @@ class SimpleResets:
     """
 
     def __init__(self, run: RunState) -> None:
-        self.run = run
+        self.run, self._zeros = run, run.monitor.watch(FlatZeros)
 
     @cached_property
     def _resets(self) -> _Resets | None:
@@ -156,8 +161,10 @@ class SimpleResets:
 
     def follow(self, here: Boundary, until: float) -> Boundary:
         """Return where simple resets up to a time leave the motion; `here` if there are none."""
-        run = self.run
-        if run.transitions is None or not run.flat_zeros.done.any() or not run.pace.begins():
+        run, zeros = self.run, self._zeros
+        if run.transitions is None or zeros is None or not zeros.done.any():
+            return here
+        if not run.pace.begins():
             return here
         return here if self._resets is None else self._resets.follow(here, until)
 
@@ -189,13 +196,11 @@ def _plain(run: RunState, transitions: Transitions) -> bool:
         and problem.project is None
         and problem.chart is None
         and len(prepared.values) == problem.rhs.nnz_in(2)
-        and prepared.max_evaluations is None
+        and prepared.request.max_evaluations is None
         and run.scheduled is None
-        and run.conservation is None
         and not run.ahead.needed
         and not prepared.scaling.seen_by(solver).needed
-        and not any(entry.follows for entry in problem.watched)
-        and not run.monitor.sees_peaks
+        and not run.monitor.needs_stops
     )
 
 

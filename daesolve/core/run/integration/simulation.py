@@ -1,9 +1,4 @@
-"""The loop of a run: segments from boundary to boundary, parts on disk, interruption.
-
-Between two boundaries a run goes through its segments, and returns to guards that were passed over
-(`late_guards`). `event_handling` does what is due where a segment ends, `endings` decides whether
-the run continues after it, and `run_state` is what they share.
-"""
+"""Runs from their start or a checkpoint to their end: parts on disk, interruption, any time."""
 
 from __future__ import annotations
 
@@ -16,173 +11,42 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.events.transitions import Transitions
 from daesolve.core.interruptions import interruptible
 from daesolve.core.preparation.preparing import Prepared
-from daesolve.core.results.trajectory.results import Outcome, StepBlock, TrajectoryPoint
+from daesolve.core.results.trajectory.results import Outcome, TrajectoryPoint
 from daesolve.core.results.trajectory.samples import Recorded
 from daesolve.core.results.trajectory.trajectory import Trajectory
-from daesolve.core.run.integration.audits import Stage, auditor_of, contradicted
 from daesolve.core.run.integration.checkpoints import Keeper
 from daesolve.core.run.integration.dense_output import DenseOutput
 from daesolve.core.run.integration.endings import (
     Verdict,
-    by_cost,
+    contradicted,
     ended_at_sample,
-    held_for_ever,
     judged,
-    taken_back,
-    verdict,
 )
-from daesolve.core.run.integration.event_handling import at_start, through
-from daesolve.core.run.integration.late_guards import solve_past_errors, up_to_guards
-from daesolve.core.run.integration.looks import among, looks, see_reset
-from daesolve.core.run.integration.opening import opening
-from daesolve.core.run.integration.points import (
+from daesolve.core.run.integration.event_handling import at_start
+from daesolve.core.run.integration.loop import next_boundary, to_boundary
+from daesolve.core.run.integration.record import Boundary, RunRecord
+from daesolve.core.run.integration.replay import (
     PassedError,
+    Stage,
+    auditor_of,
     check_covers,
     end_beyond,
     last_before,
-    next_boundary,
+    opening,
     point_after,
 )
-from daesolve.core.run.integration.record import Boundary, RunRecord
 from daesolve.core.run.integration.run_state import RunState, fresh_state
 from daesolve.core.run.integration.sampling import At, sample_times
 from daesolve.core.run.integration.simple_resets import SimpleResets
 from daesolve.core.run.integration.watches.monitor import Monitor
-from daesolve.core.solvers import EventHit, Observer, SegmentEnd, State, Status
-from daesolve.core.solvers.timetable import scheduled
 from daesolve.errors import StorageError
 
 MOST_BOUNDARIES = 10_000
 """Number of boundaries beyond which a run in memory keeps a checkpoint instead."""
 Progress = Callable[[float, Monitor, int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""
-
-
-def to_boundary(
-    run: RunState, resets: SimpleResets, here: Boundary, boundary: float, keeper: Keeper | None
-) -> tuple[Boundary, Verdict | None]:
-    """Integrate to a boundary, from mode to mode.
-
-    Parameters
-    ----------
-    run, resets, here
-        The run, what follows its simple resets, and where it is.
-    boundary
-        How far, s.
-    keeper
-        Stores it on disk; None if it stays in memory.
-
-    Returns
-    -------
-    Boundary
-        Where it arrived.
-    tuple or None
-        How the run ends there, if it does.
-    """
-    transitions, past = run.transitions, list[int]()
-    while True:
-        here = resets.follow(here, boundary)
-        run.record.boundaries.append(here)
-        if transitions is not None:
-            past = transitions.late(here.time, here.state, run.values(here))
-        reach = run.ahead.reach(here.time, boundary)
-        reach = scheduled(run.scheduled, here.time, reach, run.values(here))
-        end = _segment(run, here, reach)
-        if run.conservation is not None and run.conservation.pending:
-            run.watch_the_rest()
-        if run.monitor.over:
-            return taken_back(run, end, keeper), verdict(run, end)
-        ended = verdict(run, end) or held_for_ever(run, end)
-        arrived = run.let_go(run.after(here, end))
-        if end.status is Status.STOPPED:
-            run.ahead.interrupted(end.time, boundary)
-        else:
-            run.ahead.uninterrupted()
-        if ended is None and transitions is not None:
-            arrived, ended = _through(run, transitions, arrived, end, past)
-        # A law that integrated on its own may have gone beyond.
-        if ended is not None or end.time == boundary or run.sign * (arrived.time - boundary) >= 0.0:
-            run.watch_the_rest()
-            if run.monitor.over:
-                return taken_back(run, end, keeper), verdict(run, end)
-            see_reset(run, arrived)
-            return arrived, ended
-        here = arrived
-
-
-def _through(
-    run: RunState, transitions: Transitions, here: Boundary, end: SegmentEnd, past: Sequence[int]
-) -> tuple[Boundary, Verdict | None]:
-    """Do what is due at the end of a segment; end the run if this repeats without progress."""
-    modes = len(run.record.modes)
-    arrived, ended = through(run, transitions, here, end.hits, past)
-    if ended is not None or end.status is not Status.STOPPED:
-        return arrived, ended
-    idle = modes == len(run.record.modes)
-    name = run.prepared.problem.guarded[end.hits[-1].index].name if end.hits else ""
-    if run.effort.interrupted(end.time, name, idle=idle):
-        return arrived, by_cost(end.time, run.effort, ())
-    return arrived, None
-
-
-# -- one segment -----------------------------------------------------------------------------------
-
-
-def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
-    """Integrate until a time or a guard; take in samples, and events that are only recorded."""
-    record, transitions, switched = run.record, run.transitions, run.switched
-    at = run.schedule.up_to(record.taken, until)
-    times, looking = among(run, at, looks(run, here.time, until))
-    start = State(here.time, here.state, run.values(here))
-    see_reset(run, here)
-    if run.motion is not None:
-        run.motion.begin(here.time, start.p, here.whole_turns)
-    if transitions is not None and switched:
-        blocks: list[StepBlock] = []
-        end = up_to_guards(run, transitions, start, until, times, blocks)
-        run.watch_later(blocks, here.mode)
-    else:
-        end, _ = solve_past_errors(run, None, start, until, times, _watching(run))
-    end = _looked(run, start.p, (times, looking), end)
-    run.sample(at, end.samples, here)
-    run.flat_zeros.take(end.hits, here.time, start.p)
-    for hit in end.hits:
-        if transitions is None or not transitions.switches[hit.index]:
-            run.happened(hit, here)
-    if transitions is not None and end.status is Status.STOPPED:
-        for index in transitions.book.passing(end.time, end.state, start.p):
-            run.happened(EventHit(index, end.time, end.state), here)
-    record.steps += end.steps
-    # A segment without evaluations counts as one.
-    record.rhs_evaluations += end.rhs_evaluations or 1
-    return end
-
-
-def _looked(
-    run: RunState, values: np.ndarray, at: tuple[np.ndarray, np.ndarray], end: SegmentEnd
-) -> SegmentEnd:
-    """Show the monitor what was looked at between steps; leave the samples requested."""
-    times, looking = at
-    if not len(looking):
-        return end
-    found = looking[: len(end.samples)]
-    run.monitor.see(StepBlock(times[: len(found)], end.samples), values)
-    seen = StepBlock(times[: len(found)][found], end.samples[found])
-    run.monitor.look(seen, values, end.time)
-    return replace(end, samples=end.samples[~found])
-
-
-def _watching(run: RunState) -> Observer:
-    """Return what lets the monitor see steps, and ends a segment that cannot be trusted."""
-
-    def watch(block: StepBlock) -> bool:
-        run.monitor.observe(block)
-        return run.monitor.over
-
-    return watch
 
 
 def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None) -> Trajectory:
@@ -291,8 +155,7 @@ class _Run:
 
     def trajectory(self, outcome: Outcome, message: str, samples: Recorded) -> Trajectory:
         """Return the trajectory with its samples."""
-        lost = self.state.monitor.over
-        trajectory = self.state.assembly.trajectory(outcome, message, samples, lost_for_good=lost)
+        trajectory = self.state.assembly.trajectory(outcome, message, samples)
         auditor = auditor_of(self.prepared, self._stages, self._again)
         trajectory = replace(trajectory, _evaluate=self._point, auditor=auditor)
         if self.resumed is not None:

@@ -11,7 +11,7 @@ from daesolve.core.results.trajectory.reading import stored_run
 from daesolve.core.results.trajectory.samples import Recorded
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.simulation import simulate
-from daesolve.core.run.integration.watches.first_steps import MOST_STEPS
+from daesolve.core.run.integration.watches.kept_steps import FIRST_STEPS
 
 LEEWAY = 2
 """The first steps may be this many times as long as the mean step."""
@@ -55,7 +55,7 @@ def keep_opening(writer: Writer, run: Trajectory, prepared: Prepared) -> None:
 
 def _begun_again(prepared: Prepared) -> Recorded | None:
     """Return the beginning of a run that resumed from a checkpoint, integrated again."""
-    reach = LEEWAY * MOST_STEPS * prepared.mean_step
+    reach = LEEWAY * FIRST_STEPS * prepared.mean_step
     span = prepared.until - prepared.start_time
     part = span if abs(span) <= reach else reach if span > 0.0 else -reach
     return simulate(replace(prepared, until=prepared.start_time + part)).opening()

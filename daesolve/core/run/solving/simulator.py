@@ -21,11 +21,18 @@ from daesolve.core.preparation.restarting import restarted
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.results import Continuable, Outcome, TrajectoryPoint
 from daesolve.core.results.trajectory.trajectory import Trajectory, remembered
-from daesolve.core.run.integration.audits import Stage, auditor_of, contradicted
 from daesolve.core.run.integration.effort import Effort
+from daesolve.core.run.integration.endings import contradicted
 from daesolve.core.run.integration.event_handling import at_start, with_values
-from daesolve.core.run.integration.points import PassedError, last_before, point_after
+from daesolve.core.run.integration.loop import to_boundary
 from daesolve.core.run.integration.record import Boundary
+from daesolve.core.run.integration.replay import (
+    PassedError,
+    Stage,
+    auditor_of,
+    last_before,
+    point_after,
+)
 from daesolve.core.run.integration.run_options import (
     Initial,
     RunOptions,
@@ -36,7 +43,6 @@ from daesolve.core.run.integration.run_options import (
 from daesolve.core.run.integration.run_state import RunState, fresh_state
 from daesolve.core.run.integration.sampling import Schedule
 from daesolve.core.run.integration.simple_resets import SimpleResets
-from daesolve.core.run.integration.simulation import to_boundary
 from daesolve.core.run.solving.held_inputs import HeldInputs
 from daesolve.core.run.solving.step_values import StepValues
 from daesolve.core.system.system import System
@@ -404,8 +410,7 @@ class Simulator:
             outcome, message = self._objection
         run.record.boundaries.append(here)
         assembly = replace(run.assembly, prepared=until)
-        lost = run.monitor.over
-        made = assembly.trajectory(outcome, message, assembly.samples(), lost_for_good=lost)
+        made = assembly.trajectory(outcome, message, assembly.samples())
         last = here.time
 
         def point(moment: float) -> TrajectoryPoint:

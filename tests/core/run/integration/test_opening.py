@@ -8,8 +8,8 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.core.results.trajectory.results import StepBlock
-from daesolve.core.run.integration.opening import BETWEEN, MOST_SAMPLES, close_times
-from daesolve.core.run.integration.watches.first_steps import MOST_STEPS, FirstSteps
+from daesolve.core.run.integration.replay import BETWEEN, MOST_SAMPLES, close_times
+from daesolve.core.run.integration.watches.kept_steps import FIRST_STEPS, FirstSteps
 
 
 def oscillator(frequency=1.0):
@@ -24,7 +24,7 @@ def oscillator(frequency=1.0):
 
 def steps_of(times, states):
     found = FirstSteps()
-    found.take(StepBlock(np.asarray(times), np.asarray(states)))
+    found.take(StepBlock(np.asarray(times), np.asarray(states)), np.empty(0))
     return found
 
 
@@ -50,9 +50,9 @@ def test_the_ends_of_the_steps_are_among_the_times_and_repeated_ones_are_not():
 
 
 def test_so_many_samples_and_steps_are_kept_at_most():
-    ends = np.linspace(0.0, 1.0, 5 * MOST_STEPS)
+    ends = np.linspace(0.0, 1.0, 5 * FIRST_STEPS)
     found = steps_of(ends, np.sin(7e3 * ends)[:, None])
-    assert found.count == len(found.times) == MOST_STEPS
+    assert found.count == len(found.times) == FIRST_STEPS
     assert len(close_times(found, 2)) <= MOST_SAMPLES + 1
     assert len(close_times(found, 10_000)) <= 41
 

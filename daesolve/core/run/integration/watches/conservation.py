@@ -10,16 +10,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from daesolve.core.equations.conservation import SLOWEST, rates_function
+from daesolve.core.equations.conservation import (
+    POWER_TOLERANCE,
+    SLOWEST,
+    is_proved,
+    rates_function,
+)
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.projection import Level, Projection, levels
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.value_names import ValueKind
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.run.integration.record import RunRecord
+from daesolve.core.run.integration.watches.watch import Watch
+
+if TYPE_CHECKING:
+    from daesolve.core.run.integration.watches.monitor import Monitor
 
 OUT_OF_REACH = 1e100
 """The floor of a gradient, beside which nothing moves an invariant."""
@@ -41,7 +52,7 @@ class Broken:
         )
 
 
-class ConservationWatch:
+class ConservationWatch(Watch):
     """Watches over the steps of a run.
 
     Parameters
@@ -59,6 +70,8 @@ class ConservationWatch:
         Whether some of them have yet to be released.
     """
 
+    name, needs_stops = "conservation", True
+
     def __init__(
         self, dynamics: Dynamics, problem: OdeProblem, limits: Mapping[str, float]
     ) -> None:
@@ -73,6 +86,13 @@ class ConservationWatch:
         self._function = rates_function(dynamics, tuple(self.rows))
         self._places = [list(problem.values).index(name) for name in dynamics.values]
         self._levels: dict[tuple[str, ...], tuple[Level, Level]] = {}
+
+    @classmethod
+    def of(cls, prepared: Prepared) -> Self | None:
+        """Watch where driven invariants are taken for conserved without a proof."""
+        if not prepared.assumed:
+            return None
+        return cls(prepared.dynamics, prepared.problem, prepared.assumed)
 
     @cached_property
     def _rates(self) -> np.ndarray:
@@ -210,7 +230,7 @@ class ConservationWatch:
         held = self.problem.project is not None
         return next((name for name in positions if held and name in self.broken), None)
 
-    def notes(self) -> list[str]:
+    def notes(self, *, ended: bool) -> list[str]:
         """Report what is no longer driven, and since when."""
         return [f"{name} is {broken.note}" for name, broken in self.broken.items()]
 
@@ -233,3 +253,31 @@ def _lately(sizes: np.ndarray) -> np.ndarray:
     steps = np.arange(len(sizes))[:, None]
     with np.errstate(divide="ignore"):
         return np.exp2(np.maximum.accumulate(np.log2(sizes) + steps) - steps)
+
+
+def take_down_refuted(monitor: Monitor, record: RunRecord) -> None:
+    """Record which invariants are not conserved, among those that grew and have no proof.
+
+    Their residuals grew for that, not because digits were lost. Their rates are checked where the
+    run was sampled, and at the ends of its segments.
+
+    Parameters
+    ----------
+    monitor, record
+        What was watched, and what the run has gathered.
+    """
+    prepared = monitor.prepared
+    dynamics, problem = prepared.dynamics, prepared.problem
+    grown = set(monitor.untrusted())
+    values = dict(zip(problem.values, prepared.values.tolist(), strict=True))
+    for row in dynamics.invariants if grown else ():
+        if row.name not in grown or is_proved(dynamics, row, values):
+            continue
+        watch = ConservationWatch(dynamics, problem, {row.name: POWER_TOLERANCE})
+        for time, state, mode in record.places(prepared.sign):
+            watch.believed(np.array([time]), state[None, :], record.modes[mode])
+            if row.name in watch.broken:
+                rate = watch.broken[row.name].rate
+                note = f"not conserved: at t = {time:.10g} s its rate is {rate:.2g} of its terms"
+                monitor.measure_only(row.name, note)
+                break

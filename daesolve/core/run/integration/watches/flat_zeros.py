@@ -9,13 +9,15 @@ whether it passes is chance.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions.term_sizes import ROUNDING, term_sizes
 from daesolve.core.formulations import OdeProblem
+from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.run.integration.watches.watch import AGREED_STEPS, Watch
 from daesolve.core.solvers import EventHit
 from daesolve.core.solvers.grazing import guard_evaluator
 from daesolve.core.solvers.resting import sizes_of_terms
@@ -36,7 +38,7 @@ LOOKED_AT = 8
 """Passages of each guard that are looked at."""
 
 
-class FlatZeros:
+class FlatZeros(Watch):
     """Looks at the first passages of each guard.
 
     Parameters
@@ -55,6 +57,8 @@ class FlatZeros:
         Of which guards enough was seen, (guards,).
     """
 
+    name = "flat_zeros"
+
     def __init__(self, problem: OdeProblem, accuracy: float) -> None:
         self._problem, self._accuracy = problem, accuracy
         self._left = np.full(len(problem.guarded), LOOKED_AT)
@@ -63,18 +67,19 @@ class FlatZeros:
         self.grazed: dict[str, float] = {}
         self._judge()
 
-    def take(self, hits: Sequence[EventHit], start: float, p: np.ndarray) -> None:
-        """Examine the zeros that a segment passed.
+    @classmethod
+    def of(cls, prepared: Prepared) -> Self | None:
+        """Look where there are guards."""
+        if not prepared.problem.guarded:
+            return None
+        return cls(prepared.problem, AGREED_STEPS * prepared.solver.step_tolerance)
 
-        Parameters
-        ----------
-        hits, start, p
-            The passages, the start of the segment, s, and the values in it.
-        """
+    def pass_guards(self, hits: Sequence[EventHit], since: float, p: np.ndarray) -> None:
+        """Examine the zeros that a segment passed."""
         for hit in hits:
             if not self.done[hit.index]:
                 self._left[hit.index] -= 1
-                self._look(self._problem.guarded[hit.index].name, hit, hit.time - start, p)
+                self._look(self._problem.guarded[hit.index].name, hit, hit.time - since, p)
                 self._judge()
 
     def touches(self, hit: EventHit, start: float, p: np.ndarray) -> bool:
@@ -83,7 +88,7 @@ class FlatZeros:
         Parameters
         ----------
         hit, start, p
-            As in `take`.
+            The passage, the start of the segment, s, and the values in it.
         """
         evaluate, problem, guard = guard_evaluator(self._problem), self._problem, hit.index
         here = float(evaluate(hit.time, hit.state, p)[1][guard])
@@ -144,7 +149,7 @@ class FlatZeros:
         t, x, p = (self._problem.guards.sx_in(k) for k in range(3))
         return bool(ca.depends_on(self._problem.guards(t, x, p)[guard], x))
 
-    def notes(self) -> list[str]:
+    def notes(self, *, ended: bool) -> list[str]:
         """Return notes that name these guards."""
         return [
             *(

@@ -6,21 +6,32 @@ is independent of the others: what follows is not the requested motion.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
+from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.watches.passages import INDEPENDENT, Breach
+from daesolve.core.run.integration.watches.watch import (
+    AGREED_STEPS,
+    Loss,
+    MeasuredSteps,
+    Watch,
+    step_accuracy,
+)
 
+AGREEMENT = 1e-7
+"""The largest residual, over its scale, of a goal that follows from others."""
 Place = tuple[float, np.ndarray]
 
 
-class FollowingWatch:
+class FollowingWatch(Watch):
     """Judges goals that follow from others at the ends of steps, and between these.
 
     Parameters
@@ -33,6 +44,8 @@ class FollowingWatch:
         The start of the run, s.
     """
 
+    name, needs_stops = "following", True
+
     def __init__(
         self, problem: OdeProblem, scales: np.ndarray, agreement: float, start_time: float
     ) -> None:
@@ -44,17 +57,24 @@ class FollowingWatch:
         self._look: Place | None = None
         self.looked = start_time
 
-    @property
-    def watches(self) -> bool:
-        """Whether there are such goals."""
-        return bool(self.places.size)
+    @classmethod
+    def of(cls, prepared: Prepared) -> Self | None:
+        """Watch where goals are assumed to follow from others."""
+        if not any(each.follows and each.kind == "residual" for each in prepared.problem.watched):
+            return None
+        agreement = max(AGREEMENT, AGREED_STEPS * step_accuracy(prepared))
+        return cls(prepared.problem, prepared.scales, agreement, prepared.start_time)
 
-    def observe(self, block: StepBlock, sizes: np.ndarray) -> Breach | None:
-        """Judge the ends of steps, with |residual| at each, (k, n); return where one is missed."""
-        self._step, breach = self._judged(block, sizes, self._step)
+    def judge(self, steps: MeasuredSteps) -> Loss | None:
+        """Return where a goal is missed at the ends of steps."""
+        self._step, breach = self._judged(steps.block, np.abs(steps.residuals), self._step)
         if self._look is None:
             self._look = self._step
         return breach
+
+    def unsettled(self) -> tuple[float, int] | None:
+        """Return up to where the motion was looked at within steps."""
+        return self.looked, sys.maxsize
 
     def look(
         self, block: StepBlock, values: np.ndarray, until: float, known: Breach | None
@@ -100,12 +120,12 @@ class FollowingWatch:
         last_time, last_state = before or (float(block.times[0]), block.states[0].copy())
         worst = int(np.argmax(np.nan_to_num(relative[count], nan=np.inf)))
         return before, Breach(
-            INDEPENDENT,
             float(block.times[count]),
-            (self.problem.watched[int(self.places[worst])].goal,),
-            f"by {own[count, worst]:.3g}, {relative[count, worst]:.2g} of its scale",
             last_time,
             last_state,
+            INDEPENDENT,
+            (self.problem.watched[int(self.places[worst])].goal,),
+            f"by {own[count, worst]:.3g}, {relative[count, worst]:.2g} of its scale",
         )
 
 

@@ -1,40 +1,25 @@
-"""Monitors every accepted step: residuals, energy, and the grip of the reactions.
+"""Monitors every accepted step: residuals, energy, and what the watches of a run look at.
 
 Nothing here depends on where a run is sampled.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem, Watched
+from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.results import Drift, Peak, StepBlock
-from daesolve.core.run.integration.watches.degeneracy import (
-    Dependence,
-    RankWatch,
-    restored_dependence,
-)
-from daesolve.core.run.integration.watches.first_steps import FirstSteps
+from daesolve.core.run.integration.record import RunRecord
 from daesolve.core.run.integration.watches.following import FollowingWatch
-from daesolve.core.run.integration.watches.kept_steps import KeptSteps
-from daesolve.core.run.integration.watches.losses import (
-    FIRM,
-    LIGHT,
-    LOST_EXACTLY,
-    LOST_GRIP,
-    TAIL,
-    WEAK,
-    Grip,
-    LostGrip,
-    NotFinite,
-    first_loss,
-    first_turn,
-)
+from daesolve.core.run.integration.watches.grip import GripWatch, LostGrip
+from daesolve.core.run.integration.watches.kept_steps import FirstSteps
 from daesolve.core.run.integration.watches.passages import INDEPENDENT, Breach, PassageWatch
 from daesolve.core.run.integration.watches.step_statistics import (
     PeakWatch,
@@ -43,79 +28,106 @@ from daesolve.core.run.integration.watches.step_statistics import (
     restored_peaks,
     restored_pending_steps,
 )
+from daesolve.core.run.integration.watches.watch import (
+    Loss,
+    MeasuredSteps,
+    Watch,
+    restore_states,
+    saved_states,
+)
+from daesolve.core.solvers import EventHit
 
-FAINT = 1e-3
-"""A weaker grip is reported where a run ends because of it."""
+LOOKS_IN_STEP = 4
+"""Looks within a mean step."""
+LOOKS_IN_RUN = 2000
+"""The least number of looks in a run."""
+GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+Kind = TypeVar("Kind", bound=Watch)
+
+
+@dataclass(frozen=True)
+class NotFinite(Loss):
+    """The first residual or energy that is not finite."""
+
+    what: str
+
+
+class NumberWatch(Watch):
+    """Sees that residuals and the kinetic energy are numbers."""
+
+    def __init__(self, problem: OdeProblem) -> None:
+        self.problem = problem
+        self._last: tuple[float, np.ndarray] | None = None
+
+    @classmethod
+    def of(cls, prepared: Prepared) -> Self | None:
+        """Watch unless the run passes positions where they need not be."""
+        return None if prepared.request.rank_loss == "pass" else cls(prepared.problem)
+
+    def judge(self, steps: MeasuredSteps) -> Loss | None:
+        """Return where one is not finite."""
+        finite = np.isfinite(np.column_stack([steps.residuals, steps.kinetic]))
+        if np.all(finite):
+            self._last = float(steps.times[-1]), steps.states[-1].copy()
+            return None
+        first = int(np.flatnonzero(~np.all(finite, axis=1))[0])
+        named = [f"the residual {w.name!r}" for w in self.problem.watched]
+        what = [*named, "the kinetic energy"][int(np.flatnonzero(~finite[first])[0])]
+        if first:
+            self._last = float(steps.times[first - 1]), steps.states[first - 1].copy()
+        time = float(steps.times[first])
+        return NotFinite(time, *(self._last or (time, steps.states[0].copy())), what)
+
+    def forget(self) -> None:
+        """Continue with a state whose meaning has changed."""
+        self._last = None
 
 
 class Monitor:
-    """Accumulates over the steps of a run.
+    """Accumulates over the steps of a run, and shows them to its watches.
 
     Parameters
     ----------
-    problem
-        What is integrated.
-    values
-        p as numbers.
-    scales
-        The scale of each residual in `problem.watched`; NaN for an energy without a scale of its
-        own, which takes the largest kinetic energy met.
-    start_time
-        The start of the run, s.
-    surplus
-        Goals that depend on the others everywhere, so that they have no grip to lose.
-    passes
-        Whether the run continues where constraints lose rank; then it is watched there.
-    steps_over
-        Whether the solver steps over an instant of rest, where goals that are singular there have
-        no grip.
-    ranks
-        What judges the rank of the constraints where it ends the run; None if nothing does.
-    peaks
-        Outputs whose largest magnitudes are reported.
-    least_kinetic
-        The kinetic energy that is no more than rounding, J.
-    agreement
-        The part of its scale that the residual of a goal that follows from others may reach.
+    prepared
+        The run. A scale is NaN for an energy without a scale of its own, which takes the largest
+        kinetic energy met.
+    watches
+        What else looks at the run, in the order in which they judge steps.
+
+    Attributes
+    ----------
+    loss
+        Where a watch has ended the run; None while it goes on.
     """
 
-    def __init__(
-        self,
-        problem: OdeProblem,
-        values: np.ndarray,
-        scales: np.ndarray,
-        start_time: float,
-        *,
-        surplus: Sequence[str] = (),
-        passes: bool = False,
-        steps_over: bool = False,
-        ranks: RankWatch | None = None,
-        peaks: Sequence[str] = (),
-        least_kinetic: float = 0.0,
-        agreement: float = np.inf,
-    ) -> None:
-        self.problem, self.values, self.scales = problem, values, scales
-        self.start_time = start_time
-        names = list(problem.values)
-        rates = [abs(values[names.index(w.rate)]) if w.rate else 0.0 for w in problem.watched]
-        self._sizes = nothing_seen(start_time, np.array(rates))
-        self.smallest_pivots = np.full(len(problem.pivot_goals), np.inf)
-        self.lost_grip: LostGrip | None = None
-        self.breach: Breach | None = None
-        self.not_finite: NotFinite | None = None
-        self._last: tuple[float, np.ndarray] | None = None
-        self._passes, self._steps_over = passes, steps_over
-        self._least_kinetic = least_kinetic
-        self._following = FollowingWatch(problem, scales, agreement, start_time)
-        self._passages = PassageWatch(problem) if passes and problem.pivot_goals else None
-        self._ranks = ranks
-        self._peak_watch = PeakWatch(problem, peaks)
+    def __init__(self, prepared: Prepared, watches: Sequence[Watch] = ()) -> None:
+        self.prepared, self.problem, self.values = prepared, prepared.problem, prepared.values
+        self.scales, self.start_time = prepared.scales, prepared.start_time
+        self.watches = watches
+        names = list(self.problem.values)
+        rates = [abs(self.values[names.index(w.rate)]) if w.rate else 0.0
+                 for w in self.problem.watched]  # fmt: skip
+        self._sizes = nothing_seen(self.start_time, np.array(rates))
+        self._peak_watch = PeakWatch(self.problem, prepared.dynamics.peaks)
         self._peaks = self._peak_watch.nothing_seen()
-        self._surplus = [problem.pivot_goals.index(name) for name in surplus]
-        self._tail: Grip | None = None
+        self._surplus = [self.problem.pivot_goals.index(name) for name in prepared.surplus]
+        self.loss: Loss | None = None
         self._pending: list[PendingSteps] = []
         self._notes: dict[str, str] = {}
-        self.first_steps, self.kept_steps = FirstSteps(), KeptSteps()
+        self.grip, self._following = self.watch(GripWatch), self.watch(FollowingWatch)
+        self._passages = self.watch(PassageWatch)
+        self.first_steps = self.watch(FirstSteps) or FirstSteps()
+        self._takers = [watch.take for watch in self._defining("take")]
+        self._judges = [watch.judge for watch in self._defining("judge")]
+        self._unsettling = self._defining("unsettled")
+
+    def watch(self, kind: type[Kind]) -> Kind | None:
+        """Return the watch of a kind; None if there is none in this run."""
+        return next((watch for watch in self.watches if isinstance(watch, kind)), None)
+
+    def _defining(self, hook: str) -> list[Watch]:
+        """Return the watches that define a method, so that the others cost nothing."""
+        return [w for w in self.watches if getattr(type(w), hook) is not getattr(Watch, hook)]
 
     def start(self, state: np.ndarray) -> None:
         """Take in the start of the run."""
@@ -124,11 +136,8 @@ class Monitor:
     def change_values(self, values: np.ndarray) -> None:
         """Continue with other discrete values, and with a state whose meaning has changed."""
         self.values = values
-        self._tail = self._last = None
-        if self._passages is not None:
-            self._passages.forget()
-        if self._ranks is not None:
-            self._ranks.forget()
+        for watch in self.watches:
+            watch.forget()
 
     def measure_only(self, goal: str, note: str) -> None:
         """Record that a goal is no longer driven, with a note for the report."""
@@ -139,24 +148,14 @@ class Monitor:
         self._pending = [steps.driven_at(rates) for steps in self._pending]
 
     @property
-    def warned(self) -> Dependence | None:
-        """Where constraints first came so near to depending on each other that digits were lost."""
-        return None if self._ranks is None else self._ranks.warned
-
-    @property
     def over(self) -> bool:
         """Whether something was seen that ends the run."""
-        if self.breach is not None or self.not_finite is not None:
-            return True
-        if self.lost_grip is None or self._passes:
-            return False
-        at_rest = set(self.lost_grip.goals) <= set(self.problem.singular_goals)
-        return not (at_rest and self._steps_over)
+        return self.loss is not None
 
     @property
-    def passages(self) -> int:
-        """How often the grip of a goal became weak and the run went on."""
-        return 0 if self._passages is None else self._passages.count
+    def lost_grip(self) -> LostGrip | None:
+        """Where reactions lost their grip first, whether or not that ends the run."""
+        return None if self.grip is None else self.grip.lost
 
     def observe(
         self,
@@ -175,73 +174,60 @@ class Monitor:
         """
         if not len(block.times) or self.over:
             return
-        self.first_steps.take(block)
         table = self.values if modes is None else np.array([values[int(mode)] for mode in modes])
-        self.kept_steps.take(block, table)
+        for take in self._takers:
+            take(block, table)
         with np.errstate(all="ignore"):
             outputs = self._peak_watch.outputs(block, table)
-            sizes, influences = evaluate_block(
+            measured, influences = evaluate_block(
                 self.problem.residuals, block.times, block.states, table
             )
-            if modes is None:
-                self._observe(block, sizes, influences, outputs)
-            elif self._passages is None and self._grip_is_firm(sizes):
-                self._tail = None
-                self._observe(block, sizes, influences, outputs)
-            else:
-                for part in np.split(np.arange(len(modes)), np.flatnonzero(np.diff(modes)) + 1):
-                    if self.over:
-                        return
-                    self.change_values(values[int(modes[part[0]])])
-                    steps = StepBlock(block.times[part], block.states[part])
-                    self._observe(steps, sizes[part], influences[part], outputs[part])
-
-    def _grip_is_firm(self, table: np.ndarray) -> bool:
-        """Return whether no step comes near to a loss of grip."""
-        grips = table[:, len(self.problem.watched) + 1 :]
-        return not self.problem.singular_goals and bool(np.all(grips > FIRM))
+            grips = measured[:, len(self.problem.watched) + 1 :]
+            if modes is None or not any(watch.needs_modes(grips) for watch in self.watches):
+                self._observe(block, table, measured, influences, outputs)
+                return
+            for part in np.split(np.arange(len(modes)), np.flatnonzero(np.diff(modes)) + 1):
+                if self.over:
+                    return
+                self.change_values(values[int(modes[part[0]])])
+                own = StepBlock(block.times[part], block.states[part])
+                rows = measured[part], influences[part], outputs[part]
+                self._observe(own, self.values, *rows)
 
     def _observe(
-        self, block: StepBlock, table: np.ndarray, influences: np.ndarray, outputs: np.ndarray
+        self,
+        block: StepBlock,
+        values: np.ndarray,
+        measured: np.ndarray,
+        influences: np.ndarray,
+        outputs: np.ndarray,
     ) -> None:
         count = len(self.problem.watched)
-        residuals, pivots = table[:, :count], table[:, count + 1 :]
-        sizes = np.abs(residuals)
+        residuals, energy, pivots = (
+            measured[:, :count],
+            measured[:, count],
+            measured[:, count + 1 :],
+        )
+        kinetic = np.fmax.accumulate(np.fmax(energy, self._sizes.kinetic))
         grips = np.where(np.isnan(pivots), 0.0, pivots)
         grips[:, self._surplus] = 1.0
-        kinetic = np.fmax.accumulate(np.fmax(table[:, count], self._sizes.kinetic))
-        kept = self._judge_passages(block, sizes, grips, kinetic)
-        if self._following.watches and self.breach is None:
-            self.breach = self._following.observe(block, sizes)
-            kept = kept if self.breach is None else 0
-        if kept:
-            steps = StepBlock(block.times[:kept], block.states[:kept])
-            self._watch_grip(steps, grips[:kept], influences[:kept])
-        if not self.over:
-            self._watch_numbers(block, table[:, : count + 1])
+        scales = self._scales(float(kinetic[-1]))
+        place = block.times, block.states, values
+        steps = MeasuredSteps(*place, residuals, energy, grips, influences, scales)
+        for judge in self._judges:
+            loss = judge(steps)
+            if loss is not None:
+                self.loss, steps = self.loss or loss, steps.before(loss)
+                if not len(steps.times):
+                    break
         before = self._sizes, self._peaks
         seen = PendingSteps(block.times, residuals, outputs, kinetic, lambda: before)
         self._pending.append(seen)
         self._take(seen, len(seen.times))
-        lost = self.breach or self.not_finite or self.lost_grip
-        if lost is not None and self.over:
-            self._take_back(lost.last_time)
+        if self.loss is not None:
+            self._take_back(self.loss.last_time)
         else:
             self._settle()
-
-    def _watch_numbers(self, block: StepBlock, table: np.ndarray) -> None:
-        """See that residuals and the kinetic energy, the last column, are numbers."""
-        finite = np.isfinite(table)
-        if np.all(finite) or self._passes:
-            self._last = float(block.times[-1]), block.states[-1].copy()
-            return
-        first = int(np.flatnonzero(~np.all(finite, axis=1))[0])
-        names = [*(f"the residual {w.name!r}" for w in self.problem.watched), "the kinetic energy"]
-        what = names[int(np.flatnonzero(~finite[first])[0])]
-        if first:
-            self._last = float(block.times[first - 1]), block.states[first - 1].copy()
-        time = float(block.times[first])
-        self.not_finite = NotFinite(what, time, *(self._last or (time, block.states[0].copy())))
 
     def _take(self, steps: PendingSteps, count: int) -> None:
         """Take in the first of some steps, instead of all that was seen since before them."""
@@ -262,37 +248,50 @@ class Monitor:
 
     def _settle(self) -> None:
         """Let go of the steps that nothing to come can take back."""
-        if self._following.watches:
-            since, most = self._following.looked, len(self._pending)
-        elif self._passages is not None:
-            # What a passage takes back, it takes back to where it began.
-            since, most = self._passages.entered, 1
-        else:
-            since = float(self._tail.times[0]) if self._tail and self.lost_grip is None else None
-            most = TAIL
-        counts = [] if since is None else [self._beyond(s, since) for s in self._pending]
+        answers = (watch.unsettled() for watch in self._unsettling)
+        since = next((answer for answer in answers if answer is not None), None)
+        if since is None:
+            self._pending = []
+            return
+        counts = [self._beyond(steps, since[0]) for steps in self._pending]
         later = zip(self._pending, counts, strict=False)
-        self._pending = [s.after(count) for s, count in later if count < len(s.times)][:most]
+        self._pending = [s.after(count) for s, count in later if count < len(s.times)][: since[1]]
 
-    def _judge_passages(
-        self, block: StepBlock, sizes: np.ndarray, grips: np.ndarray, kinetic: np.ndarray
-    ) -> int:
-        """Return how many steps of a block can be trusted."""
-        if self._passages is None:
-            return len(block.times)
-        states = self.problem.visible(block.times, block.states, self.values)
-        velocities = states[:, -self.problem.recover.nnz_out(0) :]
-        scales = self._scales(float(kinetic[-1]))
-        relative = np.where(np.isnan(sizes), np.inf, sizes) / scales
-        self.breach = self._passages.observe(block, velocities, relative, grips)
-        if self.breach is None:
-            return len(block.times)
-        return int(np.sum(np.flatnonzero(block.times == self.breach.last_time)[:1] + 1))
+    # -- between the ends of steps -------------------------------------------------------------
 
     @property
     def sees_peaks(self) -> bool:
         """Whether peaks of outputs are to be found."""
         return bool(self._peak_watch.names)
+
+    @property
+    def looks_within(self) -> bool:
+        """Whether the motion is looked at within steps.
+
+        Nothing in the equations depends on a goal that is assumed to follow from others, so no
+        error control sees where it ceases to, and a step may pass over the place. A peak of an
+        output may lie within a step as well: a series of Taylor takes a parabola in one.
+        """
+        return self.sees_peaks or self._following is not None
+
+    @property
+    def needs_stops(self) -> bool:
+        """Whether resets must not be followed in one go, since the motion between them is seen."""
+        return self.sees_peaks or any(watch.needs_stops for watch in self.watches)
+
+    def look_times(self, since: float, until: float) -> np.ndarray:
+        """Return the times of looks beyond one time and before another, which have no period, s."""
+        prepared = self.prepared
+        if not self.looks_within:
+            return np.empty(0)
+        whole = abs(prepared.until - self.start_time)
+        apart = min(prepared.mean_step / LOOKS_IN_STEP, whole / LOOKS_IN_RUN)
+        sign = 1.0 if until >= since else -1.0
+        first, last = (abs(time - self.start_time) / apart for time in (since, until))
+        counts = np.arange(math.floor(first), math.ceil(last) + 1)
+        times = self.start_time + sign * apart * (counts + np.mod(GOLDEN * counts, 1.0))
+        inside = (sign * (times - since) > 0.0) & (sign * (until - times) > 0.0)
+        return times[inside]
 
     def see(self, block: StepBlock, values: np.ndarray) -> None:
         """Look at the peaks alone, at places that are no ends of steps."""
@@ -303,116 +302,39 @@ class Monitor:
 
     def look(self, block: StepBlock, values: np.ndarray, until: float) -> None:
         """Look at goals that follow from others, and at them alone, within steps up to a time."""
-        if not self._following.watches:
+        loss = self.loss
+        if self._following is None:
             return
-        seen = self.breach is not None and self.breach.event == INDEPENDENT
-        if self.over and not seen:
+        if loss is not None and not (isinstance(loss, Breach) and loss.event == INDEPENDENT):
             return
-        self.breach = self._following.look(block, values, until, self.breach)
-        self._lost_where_missed(values)
-        lost = self.breach or self.lost_grip
-        if lost is not None:
-            self._take_back(lost.last_time)
-
-    def _lost_where_missed(self, values: np.ndarray) -> None:
-        """Take a goal that is missed where all goals lose their grip for a sign of that alone."""
-        breach, ranks = self.breach, self._ranks
-        if breach is None or breach.event != INDEPENDENT or ranks is None:
-            return
-        place = StepBlock(np.array([breach.last_time]), breach.last_state[None, :])
-        seen = ranks.judge(place, values)
-        if seen is not None:
-            self.breach, lost = None, (breach.time, seen.goals, breach.last_time)
-            self.lost_grip = LostGrip(*lost, breach.last_state, seen)
+        loss = self._following.look(block, values, until, loss)
+        if loss is not None and self.grip is not None:
+            loss = self.grip.behind(loss, values)
+        self.loss = loss
+        if loss is not None:
+            self._take_back(loss.last_time)
 
     def _scales(self, kinetic: float) -> np.ndarray:
         """Return the scales; the energy's is the largest kinetic energy, unless one is given."""
-        largest = kinetic if kinetic > self._least_kinetic else 1.0
+        largest = kinetic if kinetic > self.prepared.least_kinetic else 1.0
         return np.where(np.isnan(self.scales), largest, self.scales)
 
-    def _watch_grip(self, block: StepBlock, grips: np.ndarray, influences: np.ndarray) -> None:
-        if not grips.size or self.lost_grip is not None:
-            return
-        self.smallest_pivots = np.minimum(self.smallest_pivots, grips.min(axis=0))
-        steps = Grip(block.times, block.states, grips, influences)
-        steps = steps if self._tail is None else self._tail.then(steps)
-        carried = len(steps.times) - len(block.times)
-        self._tail = steps.tail(TAIL)
-        dependence = self._dependence(block, grips)
-        lost = self._losses(steps)
-        if dependence is not None and carried + dependence[0] <= min(lost.values(), default=np.inf):
-            first, seen = carried + dependence[0], dependence[1]
-            last = max(first - 1, 0)
-            self.lost_grip = LostGrip(
-                seen.time, seen.goals, float(steps.times[last]), steps.states[last].copy(), seen
-            )
-            return
-        if not lost:
-            return
-        first = min(lost.values())
-        last = max(first - 1, 0)
-        weak = steps.grips[last : first + 1].min(axis=0)
-        goals = tuple(
-            name
-            for name, grip in zip(self.problem.pivot_goals, weak, strict=True)
-            if lost.get(name, first + 2) <= first + 1
-            or (name in self.problem.singular_goals and grip < WEAK)
-        )
-        seen = None
-        if self._ranks is not None and not set(goals) <= set(self.problem.singular_goals):
-            around = slice(last, first + 1)
-            seen = self._ranks.judge(
-                StepBlock(steps.times[around], steps.states[around]), self.values
-            )
-        self.lost_grip = LostGrip(
-            float(steps.times[first]),
-            goals,
-            float(steps.times[last]),
-            steps.states[last].copy(),
-            seen,
-        )
-
-    def _dependence(self, block: StepBlock, grips: np.ndarray) -> tuple[int, Dependence] | None:
-        """Return the first step of a block at which constraints depend on each other, and how."""
-        return None if self._ranks is None else self._ranks.observe(block, grips, self.values)
-
-    def _losses(self, steps: Grip) -> dict[str, int]:
-        """Return the first step at which each goal has lost its grip, if it has."""
-        singular = self.problem.singular_goals
-        parts = np.split(steps.influences, len(singular), axis=1) if singular else ()
-        turned = {goal: first_turn(part) for goal, part in zip(singular, parts, strict=True)}
-        limit = LOST_EXACTLY if self._ranks is not None and self._ranks.exact else LOST_GRIP
-        usual = {} if self._ranks is None else self._ranks.usual_grips()
-        found: dict[str, int] = {}
-        for goal, grip in zip(self.problem.pivot_goals, steps.grips.T, strict=True):
-            below = limit if goal not in singular else LOST_GRIP
-            if usual.get(goal, 1.0) < LIGHT:
-                below = min(below, max(LOST_GRIP * usual[goal], LOST_EXACTLY / 10.0))
-            places = (first_loss(steps.times, grip, below), turned.get(goal))
-            where = [step for step in places if step is not None]
-            if where:
-                found[goal] = min(where)
-        return found
+    # -- how it ends ---------------------------------------------------------------------------
 
     def give_up(self, time: float, state: np.ndarray, goals: tuple[str, ...]) -> None:
-        """End where no solver could continue, if constraints nearly depend on each other there.
+        """End where no solver could continue, if a watch says why; see `Watch.give_up`."""
+        for watch in self.watches:
+            self.loss = self.loss or watch.give_up(time, state, self.values, goals)
 
-        Where a run is to pass them, it ends before the passage that the solver could not make.
+    def pass_guards(self, hits: Sequence[EventHit], since: float, p: np.ndarray) -> None:
+        """Take in the guards that passed zero in a segment; see `Watch.pass_guards`."""
+        for watch in self.watches if hits else ():
+            watch.pass_guards(hits, since, p)
 
-        Parameters
-        ----------
-        time, state
-            Where it came to.
-        goals
-            Those whose grip has been weak.
-        """
-        if self._passages is not None and self.breach is None:
-            self.breach = self._passages.given_up(time, goals)
-        if self._ranks is None or not goals or self.lost_grip is not None:
-            return
-        seen = self._ranks.judge(StepBlock(np.array([time]), state[None, :]), self.values)
-        if seen is not None:
-            self.lost_grip = LostGrip(time, goals, time, state.copy(), seen)
+    def contradiction(self, record: RunRecord) -> str | None:
+        """Say how the run contradicts what was posed; see `Watch.contradiction`."""
+        said = [watch.contradiction(record) for watch in self.watches]
+        return next((one for one in said if one is not None), None)
 
     @property
     def settled(self) -> bool:
@@ -421,69 +343,51 @@ class Monitor:
 
     def conditioning(self) -> dict[str, float]:
         """Return the smallest grip of each goal, relative to its typical size."""
-        pairs = zip(self.problem.pivot_goals, self.smallest_pivots.tolist(), strict=True)
+        if self.grip is None:
+            return {}
+        pairs = zip(self.problem.pivot_goals, self.grip.smallest.tolist(), strict=True)
         return {name: grip for name, grip in pairs if grip < np.inf}
+
+    def weakest(self) -> tuple[str, ...]:
+        """Name the goals whose grip fell furthest, weakest first."""
+        return () if self.grip is None else self.grip.weakest()
 
     def peaks(self) -> dict[str, Peak]:
         """Return the largest magnitudes of the watched outputs."""
         return self._peak_watch.named(self._peaks)
+
+    def notes(self) -> list[str]:
+        """Return the notes of the watches."""
+        return [note for watch in self.watches for note in watch.notes(ended=self.over)]
 
     def saved(self) -> dict[str, Any]:
         """Return all that is known, so that another process can resume."""
         return {
             **self._sizes.saved(),
             "values": self.values,
-            "smallest_pivots": self.smallest_pivots,
-            "tail": None if self._tail is None else asdict(self._tail),
-            "lost_grip": None if self.lost_grip is None else asdict(self.lost_grip),
-            "passages": None if self._passages is None else self._passages.saved(),
-            "ranks": None if self._ranks is None else self._ranks.saved(),
-            "following": self._following.saved(),
             "peaks": self._peaks.saved(),
             "unsettled": [steps.saved() for steps in self._pending],
-            "kept_steps": self.kept_steps.saved(),
+            "watches": saved_states(self.watches),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore what `saved` returned."""
         self._sizes = self._sizes.restored(saved)
-        self.values, self.smallest_pivots = (
-            np.array(saved[name], dtype=float) for name in ("values", "smallest_pivots")
-        )
-        tail, lost = saved["tail"], saved["lost_grip"]
-        if tail is not None:
-            count = len(tail["times"])
-            parts = (tail[name] for name in ("times", "states", "grips", "influences"))
-            times, *tables = (np.array(part, dtype=float) for part in parts)
-            self._tail = Grip(times, *(table.reshape(count, -1) for table in tables))
-        if lost is not None:
-            state = np.array(lost["last_state"], dtype=float)
-            times = float(lost["time"]), float(lost["last_time"])
-            seen = restored_dependence(lost["dependence"])
-            self.lost_grip = LostGrip(times[0], tuple(lost["goals"]), times[1], state, seen)
-        if self._passages is not None:
-            self._passages.restore(saved["passages"])
-        if self._ranks is not None:
-            self._ranks.restore(saved["ranks"])
-        self._following.restore(saved["following"])
+        self.values = np.array(saved["values"], dtype=float)
         self._peaks = restored_peaks(saved["peaks"])
         self._pending = [restored_pending_steps(steps, self._sizes) for steps in saved["unsettled"]]
-        self.first_steps, self.kept_steps = FirstSteps(), KeptSteps()
-        self.kept_steps.restore(saved.get("kept_steps"))
-
-    def weakest(self) -> tuple[str, ...]:
-        """Name the goals whose grip fell furthest, weakest first."""
-        if not np.count_nonzero(self.smallest_pivots < FAINT):
-            return ()
-        order: list[int] = np.argsort(self.smallest_pivots).tolist()
-        return tuple(self.problem.pivot_goals[i] for i in order if self.smallest_pivots[i] < FAINT)
+        self.first_steps.clear()
+        # Runs that were begun before watches had an entry of their own have theirs here.
+        restore_states(self.watches, saved.get("watches", {"grip": saved, **saved}))
 
     def drift(self) -> Mapping[str, Drift]:
         """Return the drift of everything watched."""
         return self._sizes.drift(self._watched(), self._scales(self._sizes.kinetic))
 
-    def _watched(self) -> list[Watched]:
+    def _watched(self) -> Sequence[Watched]:
         """Return the watched residuals, with the notes from the run."""
+        if not self._notes:
+            return self.problem.watched
         return [
             replace(each, note="; ".join(filter(None, (each.note, self._notes.get(each.goal)))))
             for each in self.problem.watched

@@ -23,14 +23,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from daesolve.core.equations.elimination.saddle import PROXIMAL_EPSILON
 from daesolve.core.formulations import OdeProblem
+from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.preparation.weak_grips import WEAK
 from daesolve.core.results.trajectory.results import StepBlock
+from daesolve.core.run.integration.watches.watch import Loss, MeasuredSteps, Watch
 
 UNIQUE = 0.5
 """Kantorovich's bound."""
@@ -44,7 +46,7 @@ INDEPENDENT = "independent_goal"
 
 
 @dataclass(frozen=True)
-class Breach:
+class Breach(Loss):
     """Where a run leaves the motion that it followed.
 
     Parameters
@@ -52,22 +54,15 @@ class Breach:
     event
         "branch_lost" or "unbounded_reaction" where it passes positions of lower rank,
         "independent_goal" where a goal does not follow from others any more.
-    time
-        When it was seen.
     goals
         Whose grip was weak there, or which ceased to follow.
     reason
         What was seen, in words.
-    last_time, last_state
-        The last step before the passage, or that is right.
     """
 
     event: str
-    time: float
     goals: tuple[str, ...]
     reason: str
-    last_time: float
-    last_state: np.ndarray
 
     @property
     def sentence(self) -> str:
@@ -102,17 +97,21 @@ class _Entry:
     residuals: np.ndarray
 
 
-class PassageWatch:
+class PassageWatch(Watch):
     """Judges the steps of a run wherever the grip of a goal is weak.
 
     Parameters
     ----------
     problem
         What is integrated.
+    slips
+        Whether constraints on velocities are among the goals.
     """
 
-    def __init__(self, problem: OdeProblem) -> None:
-        self.problem = problem
+    name = "passages"
+
+    def __init__(self, problem: OdeProblem, *, slips: bool = False) -> None:
+        self.problem, self._slips = problem, slips
         self.count = 0
         kinds = np.array([watched.kind for watched in problem.watched])
         goals = [watched.goal for watched in problem.watched]
@@ -132,31 +131,21 @@ class PassageWatch:
         self._weak = False
         self._last: tuple[float, np.ndarray] | None = None
 
-    def observe(
-        self,
-        block: StepBlock,
-        velocities: np.ndarray,
-        residuals: np.ndarray,
-        grips: np.ndarray,
-    ) -> Breach | None:
-        """Take in a block of accepted steps.
+    @classmethod
+    def of(cls, prepared: Prepared) -> Self | None:
+        """Watch runs that pass where constraints lose rank."""
+        if prepared.request.rank_loss != "pass" or not prepared.problem.pivot_goals:
+            return None
+        slips = any(row.kind == "nonholonomic" for row in prepared.dynamics.rows)
+        return cls(prepared.problem, slips=slips)
 
-        Parameters
-        ----------
-        block
-            The steps.
-        velocities
-            (k, nv)
-        residuals
-            Absolute values over their scales, (k, watched).
-        grips
-            Relative pivots, (k, goals).
-
-        Returns
-        -------
-        Breach or None
-            The first one.
-        """
+    def judge(self, steps: MeasuredSteps) -> Loss | None:
+        """Return where the motion left its branch, or cannot pass."""
+        block, grips = steps.block, steps.grips
+        states = self.problem.visible(block.times, block.states, steps.values)
+        velocities = states[:, -self.problem.recover.nnz_out(0) :]
+        sizes = np.abs(steps.residuals)
+        residuals = np.where(np.isnan(sizes), np.inf, sizes) / steps.scales
         self._strongest = np.maximum(self._strongest, grips.max(axis=0))
         shares = grips / np.where(self._strongest > 0.0, self._strongest, 1.0)
         weak = shares.min(axis=1) < WEAK
@@ -174,26 +163,42 @@ class PassageWatch:
                     return self._breach(*found, block.times[part], shares[part])
         return None
 
+    def needs_modes(self, grips: np.ndarray) -> bool:
+        """Judge mode by mode: a passage ends where a mode does."""
+        return True
+
     def forget(self) -> None:
         """Continue with a state whose meaning has changed."""
         self._entry = None
 
-    def given_up(self, time: float, goals: tuple[str, ...]) -> Breach | None:
+    def give_up(
+        self, time: float, state: np.ndarray, p: np.ndarray, goals: tuple[str, ...]
+    ) -> Loss | None:
         """Return where the branch was lost if the solver fails within a passage: at its begin."""
         if not self._weak or self._entry is None:
             return None
         reason = "no step across it agrees with the equations"
-        return Breach(BRANCH_LOST, time, goals, reason, self._entry.time, self._entry.state)
+        entry = self._entry
+        return Breach(time, entry.time, entry.state, BRANCH_LOST, goals, reason)
 
     @property
     def inside(self) -> bool:
         """Whether a passage is under way: its end may yet show that it was never made."""
         return self._weak
 
-    @property
-    def entered(self) -> float | None:
-        """The last step before the passage that is under way, s."""
-        return self._entry.time if self._weak and self._entry is not None else None
+    def unsettled(self) -> tuple[float, int] | None:
+        """Return the begin of the passage that is under way: all is taken back to there."""
+        return (self._entry.time, 1) if self._weak and self._entry is not None else None
+
+    def notes(self, *, ended: bool) -> list[str]:
+        """Say how often such positions were passed."""
+        if not self.count or ended:
+            return []
+        open_end = ": constraints on velocities do not determine how the motion continues"
+        return [
+            f"passed positions where constraints lose rank {self.count} times"
+            + (open_end if self._slips else "")
+        ]
 
     def saved(self) -> dict[str, Any]:
         """Return all that is known, so that another process can resume."""
@@ -228,7 +233,7 @@ class PassageWatch:
         named = zip(self.problem.pivot_goals, weakest, strict=True)
         goals = tuple(name for name, share in named if share < WEAK)
         entry = self._entry
-        return Breach(event, float(times[step]), goals, reason, entry.time, entry.state)
+        return Breach(float(times[step]), entry.time, entry.state, event, goals, reason)
 
     def _accelerations(self, times: np.ndarray, velocities: np.ndarray) -> np.ndarray:
         """Return the largest mean acceleration over each step among velocities of each unit."""

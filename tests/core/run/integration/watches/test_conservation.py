@@ -56,7 +56,7 @@ def test_steps_are_believed_up_to_where_the_rate_is_felt() -> None:
     # The rate of the other is 1 + 3 x_dot**2 times as large, and so are its terms nearly.
     assert set(watch.broken) == {"momentum", "aside"}
     assert watch.broken["momentum"].since == 6.0
-    assert "driven only up to t = 6 s" in watch.notes()[0]
+    assert "driven only up to t = 6 s" in watch.notes(ended=False)[0]
 
 
 def test_what_is_broken_is_driven_no_more_and_watched_no_more() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import daesolve as ds
 from daesolve.core.results.trajectory.results import StepBlock
-from daesolve.core.run.integration.watches.monitor import Monitor
+from daesolve.core.run.integration.watches.grip import GripWatch
+from daesolve.core.run.integration.watches.monitor import Monitor, NotFinite, NumberWatch
 from daesolve.core.run.integration.watches.step_statistics import BINS_PER_DECADE
 from tests.systems import EPSILON, pendulum, prepared_run
 
@@ -21,7 +24,9 @@ def free_state():
 
 def watch(prepared, times, values, block=100, **settings):
     scales = np.full(len(prepared.problem.watched), settings.pop("scale", 1.0))
-    monitor = Monitor(prepared.problem, prepared.values, scales, settings.pop("start_time", 0.0))
+    start = settings.pop("start_time", 0.0)
+    run = replace(prepared, scales=scales, start_time=start)
+    monitor = Monitor(run, [NumberWatch(run.problem)])
     for first in range(0, len(times), block):
         part = slice(first, first + block)
         monitor.observe(StepBlock(times[part], np.asarray(values)[part, None]))
@@ -49,9 +54,9 @@ def test_a_value_that_is_not_a_number_ends_the_run_at_the_step_before_it(prepare
     values[4], values[5:] = np.nan, 1.0
     monitor = watch(prepared, times, values)
     assert monitor.over
-    assert monitor.not_finite is not None
-    assert monitor.not_finite.what == "the residual 'level'"
-    assert (monitor.not_finite.time, monitor.not_finite.last_time) == (times[4], times[3])
+    assert isinstance(monitor.loss, NotFinite)
+    assert monitor.loss.what == "the residual 'level'"
+    assert (monitor.loss.time, monitor.loss.last_time) == (times[4], times[3])
     assert monitor.drift()["level"].max_abs == 1e-9
     assert monitor.drift()["level"].growth_exponent is None
 
@@ -125,7 +130,7 @@ def test_the_correction_is_the_integral_of_rate_times_residual():
     off = 1e-6 * np.sin(times)
     states = np.zeros((len(times), 4))
     states[:, 1] = -np.sqrt(1 + off)
-    monitor = Monitor(prepared.problem, prepared.values, prepared.scales, 0.0)
+    monitor = Monitor(prepared, [GripWatch(prepared.problem)])
     monitor.observe(StepBlock(times, states))
     drift = monitor.drift()["rod"]
     assert prepared.scales[index] == drift.scale
@@ -136,7 +141,7 @@ def test_the_correction_is_the_integral_of_rate_times_residual():
 
 def test_a_lost_grip_names_its_goals_and_the_first_time():
     prepared = prepared_run(pendulum(), 1.0, {"x": -1.0})
-    monitor = Monitor(prepared.problem, prepared.values, prepared.scales, 0.0)
+    monitor = Monitor(prepared, [GripWatch(prepared.problem)])
     states = np.array([[0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.0, 0.0]])
     monitor.observe(StepBlock(np.array([0.1, 0.2, 0.3]), states))
     assert monitor.lost_grip is not None
@@ -165,8 +170,7 @@ def test_drift_and_peaks_are_those_of_the_steps_before_the_grip_was_lost(block):
     prepared = prepared_run(system, 1.0, {"y": -1.0, "x_dot": 1.0})
     found = []
     for kept in (7, 10):
-        scales = prepared.scales
-        monitor = Monitor(prepared.problem, prepared.values, scales, 0.0, peaks=("speed",))
+        monitor = Monitor(prepared, [GripWatch(prepared.problem)])
         for first in range(0, kept, block):
             part = slice(first, min(first + block, kept))
             monitor.observe(StepBlock(times[part], x[part]))

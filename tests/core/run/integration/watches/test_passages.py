@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,15 @@ import pytest
 import daesolve as ds
 from daesolve.core.preparation.weak_grips import WEAK
 from daesolve.core.results.trajectory.results import StepBlock
+from daesolve.core.run.integration.watches.grip import GripWatch
 from daesolve.core.run.integration.watches.monitor import Monitor
-from daesolve.core.run.integration.watches.passages import BRANCH_LOST, REACH, UNBOUNDED
+from daesolve.core.run.integration.watches.passages import (
+    BRANCH_LOST,
+    REACH,
+    UNBOUNDED,
+    Breach,
+    PassageWatch,
+)
 from tests.systems import four_bar_state, four_bar_windows, prepared_run
 
 SPEED = 6.0
@@ -52,7 +60,8 @@ def watched(prepared, states, blocks=1):
     names = list(prepared.problem.values)
     values = prepared.values.copy()
     values[names.index("reference_energy")] = 5.0 / 6.0 * SPEED**2
-    monitor = Monitor(prepared.problem, values, prepared.scales, 0.0, passes=True)
+    run = replace(prepared, values=values)
+    monitor = Monitor(run, [PassageWatch.of(run), GripWatch.of(run)])
     times = np.linspace(0.0, 0.2, len(states))
     for part in np.array_split(np.arange(len(states)), blocks):
         monitor.observe(StepBlock(times[part], states[part]))
@@ -65,8 +74,8 @@ ANGLES = np.linspace(0.6, -0.6, 241)
 @pytest.mark.parametrize("blocks", [1, 7, 241])
 def test_the_exact_motion_through_a_position_of_lower_rank_is_not_accused(prepared, blocks):
     monitor = watched(prepared, parallel_bars(ANGLES), blocks)
-    assert monitor.breach is None
-    assert monitor.passages == 1
+    assert monitor.loss is None
+    assert monitor.watch(PassageWatch).count == 1
 
 
 @pytest.mark.parametrize("blocks", [1, 7, 241])
@@ -74,26 +83,26 @@ def test_a_jump_of_the_energy_in_a_passage_is_a_lost_branch(prepared, blocks):
     states = parallel_bars(ANGLES)
     states[120:, 4:] *= 1.0 + REACH  # twice that of the kinetic energy, which is the scale
     monitor = watched(prepared, states, blocks)
-    assert monitor.breach is not None
-    assert monitor.breach.event == BRANCH_LOST
-    assert "invariant jumped" in monitor.breach.reason
-    assert monitor.breach.goals
+    assert isinstance(monitor.loss, Breach)
+    assert monitor.loss.event == BRANCH_LOST
+    assert "invariant jumped" in monitor.loss.reason
+    assert monitor.loss.goals
     # what is to be trusted ends before the passage, where the grip (sin^2) was good
-    assert abs(math.sin(0.6 - 1.2 * monitor.breach.last_time / 0.2)) >= 0.5 * math.sqrt(WEAK)
+    assert abs(math.sin(0.6 - 1.2 * monitor.loss.last_time / 0.2)) >= 0.5 * math.sqrt(WEAK)
     assert monitor.drift()["energy"].max_relative < 1e-14
 
 
 def test_a_jump_that_the_shift_explains_is_none(prepared):
     states = parallel_bars(ANGLES)
     states[120:, 4:] *= 1.0 + 0.2 * REACH
-    assert watched(prepared, states).breach is None
+    assert watched(prepared, states).loss is None
 
 
 def test_a_jump_far_from_positions_of_lower_rank_is_none(prepared):
     """There it is drift, and shown as such."""
     states = parallel_bars(ANGLES)
     states[10:, 4:] *= 1.0 + 1e-3
-    assert watched(prepared, states).breach is None
+    assert watched(prepared, states).loss is None
 
 
 def test_a_residual_as_large_as_what_separates_the_branches_is_a_lost_branch(prepared):
@@ -101,9 +110,9 @@ def test_a_residual_as_large_as_what_separates_the_branches_is_a_lost_branch(pre
     lying = np.abs(ANGLES) < 0.03
     states[lying, :4:2] *= 1.0 + 1e-3  # the grip is at most 0.03^2 there
     monitor = watched(prepared, states)
-    assert monitor.breach is not None
-    assert monitor.breach.event == BRANCH_LOST
-    assert "the distance between the branches" in monitor.breach.reason
+    assert isinstance(monitor.loss, Breach)
+    assert monitor.loss.event == BRANCH_LOST
+    assert "the distance between the branches" in monitor.loss.reason
 
 
 # -- runs ----------------------------------------------------------------------------------------
