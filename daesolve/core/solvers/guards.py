@@ -15,9 +15,8 @@ from daesolve.core.expressions.term_sizes import ROUNDING
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.events import Direction
 from daesolve.core.solvers.accepted_steps import AcceptedSteps, inner_times
-from daesolve.core.solvers.clear_steps import are_clear
 from daesolve.core.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, guards_at, hidden
-from daesolve.core.solvers.plain_steps import Looks, plain_steps
+from daesolve.core.solvers.resolved_steps import Looks, Table, even_looks, resolved_steps
 from daesolve.core.solvers.resting import goes_back, sizes_of_terms, still_steps
 from daesolve.core.solvers.segment import EventHit, GuardError
 from daesolve.core.solvers.shapes import appears, dips, extrema, unresolved, worth_a_look
@@ -26,8 +25,6 @@ from daesolve.core.solvers.swings import with_swings
 LOOKS = 8
 """The number of parts of a step at whose ends guards are evaluated."""
 MOST_LOOKS = 4096
-AT_ONCE = 256
-"""Steps that are looked into together, whose looks are to fit into the cache."""
 NOWHERE = 1.0
 """The value of a guard that need not be examined."""
 POLE = 1e3
@@ -63,7 +60,7 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> lis
     worth, looks = _worth(problem, p, steps, judged)
     if not worth:
         return []
-    plain = {} if looks is None else plain_steps(problem, p, looks, worth, steps.dense)
+    resolved = {} if looks is None else resolved_steps(problem, p, looks, steps.dense)
     guarded = problem.guarded
     directions = [event.direction for event in guarded]
     interrupts = [event.then.interrupts for event in guarded]
@@ -75,7 +72,7 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> lis
         return sorted(found, key=lambda hit: (sign * hit.time, interrupts[hit.index]))
 
     for step in worth:
-        known = plain.get(step)
+        known = resolved.get(step)
         table = _looked_into(problem, p, steps, judged, step) if known is None else known
         times, states, values = table
         before = len(found)
@@ -190,58 +187,33 @@ def _worth(
     gone = np.flatnonzero(~(finite[:-2:2] & finite[1::2] & finite[2::2]))
     # Beyond the first of these the motion does not get.
     near = near[near < gone[0]] if gone.size else near
-    sure, possible, looks = _may_hold_a_zero(problem, p, steps, judged, near)
-    unsure = near[possible & ~sure & ~judged.still[near].any(axis=1)]
-    if unsure.size:
-        clear: list[np.ndarray] = []
-        for part in np.array_split(unsure, range(AT_ONCE, len(unsure), AT_ONCE)):
-            both = np.column_stack([part, part + 1])
-            ends = steps.times[both], steps.states[both], judged.ends[both]
-            clear.append(part[are_clear(problem, p, ends, steps.dense, LOOKS)])
-        possible &= ~np.isin(near, np.concatenate(clear))
-    return [*near[sure | possible].tolist(), *gone[:1].tolist()], looks
-
-
-def _may_hold_a_zero(
-    problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps, judged: _Judged, near: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, Looks | None]:
-    """Look into steps, all at once; return which of them do, and which may by a closer look.
-
-    Also the looks into those in which no guard stays at zero.
-    """
     if not near.size:
-        return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), None
-    first, last = steps.times[near], steps.times[near + 1]
-    looks = first[:, None] + (last - first)[:, None] * np.arange(1, LOOKS) / LOOKS
-    moments = looks.ravel()
-    within = steps.dense(moments)
-    inside = evaluate_block(problem.guards, moments, within, p)[0]
-    inside = np.moveaxis(inside.reshape(len(near), LOOKS - 1, -1), 0, 1)
-    values = np.concatenate([judged.ends[None, near], inside, judged.ends[None, near + 1]])
-    values[:, judged.still[near]] = NOWHERE
+        return gone[:1].tolist(), None
+    looks = _looks_into(problem, p, steps, judged, near)
+    values = np.moveaxis(looks.values, 1, 0)
     with np.errstate(all="ignore"):
         changes = values[:-1] * values[1:] <= 0.0
     rounding = _noise(problem, steps, values)
-    sure, possible = (changes, appears(values)), (dips(values), *unresolved(values, rounding))
-    one, other = (
-        np.any([np.any(table, axis=(0, 2)) for table in found], axis=0)
-        for found in (sure, possible)
-    )
-    own = np.flatnonzero(~judged.still[near].any(axis=1))
-    ends = steps.states[near][:, None], steps.states[near + 1][:, None]
-    states = [ends[0], within.reshape(len(near), LOOKS - 1, -1), ends[1]]
-    taken = Looks(
-        near,
-        np.concatenate([first[:, None], looks, last[:, None]], axis=1),
-        np.concatenate(states, axis=1),
-        np.moveaxis(values, 0, 1),
-    )
-    return one, other, taken.at(own)
+    shown = (changes, appears(values), dips(values), *unresolved(values, rounding))
+    possible = np.any([np.any(table, axis=(0, 2)) for table in shown], axis=0)
+    worth = [*near[possible].tolist(), *gone[:1].tolist()]
+    return worth, looks.at(possible & ~judged.still[near].any(axis=1))
+
+
+def _looks_into(
+    problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps, judged: _Judged, near: np.ndarray
+) -> Looks:
+    """Return even looks into steps, all at once; what stays at zero counts for `NOWHERE`."""
+    both = np.column_stack([near, near + 1])
+    ends = Looks(near, steps.times[both], steps.states[both], judged.ends[both])
+    looks = even_looks(problem, p, ends, LOOKS, steps.dense)
+    np.moveaxis(looks.values, 1, 0)[:, judged.still[near]] = NOWHERE
+    return looks
 
 
 def _looked_into(
     problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps, judged: _Judged, step: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> Table:
     """Return times within a step, states and guards, so close that each is smooth between.
 
     At the ends they are those of the steps: what one step takes for negative there, the next
