@@ -224,11 +224,10 @@ def _at_random_points(
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Return M, B, J and D at random points where implicit equations hold and all is real."""
     count = dynamics.reactions.numel()
-    gradients = [row.jacobian for row in dynamics.rows]
     parts = [
         dynamics.mass,
         dynamics.influence,
-        ca.vertcat(ca.SX(0, dynamics.velocity_count), *gradients),
+        dynamics.gradients,
         ca.vertcat(ca.SX(0, count), *[row.jacobian for row in dynamics.relations]),
     ]
     first = dynamics.position_count - len(dynamics.implicit_rows)

@@ -17,7 +17,6 @@ from daesolve.core.equations.projection import TOLERANCE, Projection, levels, me
 from daesolve.core.equations.scaled_rows import are_independent
 from daesolve.core.expressions.linear import SPARSE_FROM, solved_sparsely
 from daesolve.core.expressions.singular_values import shortest_solution
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import (
     ContradictoryGoalsError,
@@ -190,14 +189,12 @@ def _held(
     if not own:
         return (), p
     values = ca.vertcat(*[row.value for row in own])
-    entries = [ca.vertcat(*[row.held for row in own]), ca.jacobian(values, dynamics.x)]
-    symbols, names = [dynamics.t, dynamics.x, dynamics.p], ["t", "x", "p"]
-    function = function_of("held", symbols, entries, (names, ["values", "gradients"]))
-    found = function(t, x, p)
-    gradients = np.asarray(found[1]).reshape(len(own), -1)
+    references = ca.vertcat(*[row.held for row in own])
+    function = dynamics.arrays("held", references, ca.jacobian(values, dynamics.x))
+    numbers, gradients = function(t, x, p)
     p = p.copy()
     held: list[str] = []
-    for row, value, gradient in zip(own, np.asarray(found[0]).ravel(), gradients, strict=True):
+    for row, value, gradient in zip(own, numbers.ravel(), gradients, strict=True):
         if row.fixed is not None or np.any(gradient != 0.0):
             held.append(row.name)
             p[ValueKind.REFERENCE.place(row.name, dynamics.values)] = value

@@ -10,7 +10,6 @@ import numpy as np
 
 from daesolve.core.equations.consistency import instantaneous
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.inputs import PythonLaw
 from daesolve.core.posing.symbols import symbol
 
@@ -75,9 +74,8 @@ def leaning(
     along = ca.vertcat(dynamics.position_rates, fixed, 1)
     arguments = ca.vertcat(*leans.values())
     rates = ca.jtimes(arguments, where, along)
-    parts = [dynamics.t, dynamics.x, dynamics.p, fixed]
     both = ca.horzcat(rates, ca.jtimes(rates, where, along))
-    function = function_of("leans", parts, [ca.densify(both)], (["t", "x", "p", "a"], ["rates"]))
+    function = dynamics.function("leans", both, further=[fixed])
     found = np.asarray(function(time, state, p, accelerations)).reshape(len(leans), 2)
     first = np.where(found[:, 0] != 0.0, found[:, 0], found[:, 1])
     return {name: float(rate < 0.0) for name, rate in zip(leans, first, strict=True)}
@@ -110,6 +108,4 @@ class CalledLaw:
 
 
 def _column(dynamics: Dynamics, parts: Iterable[ca.SX]) -> ca.Function:
-    arguments = [dynamics.t, dynamics.x, dynamics.p]
-    column = ca.densify(ca.vertcat(ca.SX(0, 1), *parts))
-    return function_of("drive", arguments, [column], (["t", "x", "p"], ["values"]))
+    return dynamics.function("drive", ca.vertcat(ca.SX(0, 1), *parts))

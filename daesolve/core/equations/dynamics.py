@@ -11,7 +11,7 @@ same with M = 1, no positions and v its whole state.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -22,6 +22,7 @@ from daesolve.core.equations.contact_rows import ContactRow
 from daesolve.core.equations.drive_rows import DriveRow
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import entries_of, is_zero
+from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.guides import OF_THEIR_OWN, Guides
 from daesolve.core.posing.inputs import NO_INPUTS, Inputs
@@ -362,6 +363,11 @@ class Dynamics:
         return tuple(k for k in range(self.velocity_count) if k not in moved)
 
     @property
+    def gradients(self) -> ca.SX:
+        """J, the gradients of the goals, (goals, nv)."""
+        return ca.vertcat(ca.SX(0, self.velocity_count), *[row.jacobian for row in self.rows])
+
+    @property
     def moving_velocities(self) -> ca.SX:
         """The velocities, with zeros for the idle ones."""
         moving = ca.SX(self.velocities)
@@ -456,11 +462,22 @@ class Dynamics:
         added = self.p[len(self.ranges) :]
         return ca.substitute(expression, added, ca.SX.zeros(*added.shape))
 
+    def function(
+        self, name: str, *outputs: ca.SX, further: Sequence[ca.SX] = (), share: bool = True
+    ) -> ca.Function:
+        """Return (t, x, p, further symbols) -> dense outputs; `share` as in `function_of`."""
+        names = ["t", "x", "p", *[f"further_{k}" for k in range(len(further))]]
+        shown = [f"output_{k}" for k in range(len(outputs))]
+        inputs = [self.t, self.x, self.p, *further]
+        return function_of(name, inputs, outputs, (names, shown), share=share)
+
+    def arrays(self, name: str, *outputs: ca.SX, share: bool = True) -> ArrayFunction:
+        """Return (t, x, p) -> arrays."""
+        return ArrayFunction(name, [self.t, self.x, self.p], outputs, share=share)
+
     @cached_property
     def matrices(self) -> Callable[..., dict[str, np.ndarray]]:
         """(t, x, p) -> M, h, B, J, b, D, e and the rates of the positions, as arrays."""
-        rows = ca.vertcat(ca.SX(0, self.velocity_count), *[row.jacobian for row in self.rows])
-        biases = ca.vertcat(ca.SX(0, 1), *[row.bias for row in self.rows])
         count = self.reactions.numel()
         ties = ca.vertcat(ca.SX(0, count), *[row.jacobian for row in self.relations])
         offsets = ca.vertcat(ca.SX(0, 1), *[row.offset for row in self.relations])
@@ -468,13 +485,13 @@ class Dynamics:
             "mass": self.mass,
             "force": self.force,
             "influence": self.influence,
-            "jacobian": rows,
-            "bias": biases,
+            "jacobian": self.gradients,
+            "bias": ca.vertcat(ca.SX(0, 1), *[row.bias for row in self.rows]),
             "ties": ties,
             "offsets": offsets,
             "position_rates": self.position_rates,
         }
-        function = ArrayFunction("matrices", [self.t, self.x, self.p], list(parts.values()))
+        function = self.arrays("matrices", *parts.values())
 
         def evaluate(t: float, x: np.ndarray, p: np.ndarray) -> dict[str, np.ndarray]:
             return dict(zip(parts, function(t, x, p), strict=True))

@@ -16,7 +16,7 @@ from daesolve.core.equations.consistency import instantaneous
 from daesolve.core.equations.dynamics import Dynamics, ResetRow
 from daesolve.core.equations.scaled_rows import RANK_TOLERANCE
 from daesolve.core.expressions.built_once import built_once
-from daesolve.core.expressions.translation import function_of
+from daesolve.core.expressions.singular_values import shortest_solution, unit_length
 from daesolve.core.posing.events import Event
 from daesolve.errors import VARIANT_ERRORS, DegenerateStartError, InconsistentStateError
 
@@ -54,8 +54,8 @@ def without_driven(
         return after, {}
     parts = dynamics.matrices(*place, after)
     others = [k for k, row in enumerate(dynamics.rows) if row.hold is None]
-    lasting = _unit(parts["jacobian"][others])
-    driven = [one for one in held if _depends(_unit(parts["jacobian"][[one.row]])[0], lasting)]
+    rows = unit_length(parts["jacobian"], 1)
+    driven = [one for one in held if _depends(rows[one.row], rows[others])]
     events: dict[int, tuple[int, ...]] = {}
     free = after.copy()
     free[[one.hold for one in driven]] = 0.0
@@ -110,28 +110,22 @@ def _release(dynamics: Dynamics, row: int, hold: str, reaction: ca.SX, event: in
     reset, guards, names = dynamics.resets[event], dynamics.events[event].guards, [*dynamics.values]
     none = ca.SX.zeros(*dynamics.reactions.shape)
     slopes = ca.substitute(ca.jacobian(guards, reaction), dynamics.reactions, none)
-    arguments = [dynamics.t, dynamics.x, dynamics.p]
     return _Release(
         row,
         names.index(hold),
         event,
         np.array([ca.depends_on(guard, reaction) for guard in ca.vertsplit(guards)]),
-        function_of("slopes", arguments, [ca.densify(slopes)], (["t", "x", "p"], ["slopes"])),
+        dynamics.function("slopes", slopes),
         [names.index(name) for name in reset.values],
         changes_of(dynamics, [reset]),
     )
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths > 0.0, lengths, 1.0)
 
 
 def _depends(row: np.ndarray, others: np.ndarray) -> bool:
     """Return whether a row of unit length is a combination of others."""
     if not len(others):
         return False
-    shares = np.linalg.lstsq(others.T, row, rcond=RANK_TOLERANCE)[0]
+    shares = shortest_solution(others.T, row, RANK_TOLERANCE)
     return bool(np.linalg.norm(row - others.T @ shares) <= RANK_TOLERANCE)
 
 
@@ -236,10 +230,7 @@ class _Past:
         guards = ca.vertcat(*[event.guards for event in events])
         self._reacting = ca.depends_on(guards, dynamics.reactions)
         slopes = ca.sum2(ca.fabs(ca.jacobian(guards, dynamics.reactions)))
-        arguments = [dynamics.t, dynamics.x, dynamics.p, dynamics.reactions]
-        self._guards = function_of(
-            "guards", arguments, [guards, slopes], (["t", "x", "p", "u"], ["guards", "slopes"])
-        )
+        self._guards = dynamics.function("guards", guards, slopes, further=[dynamics.reactions])
 
     def __call__(self, values: Mapping[str, float], state: np.ndarray, time: float) -> np.ndarray:
         p, u = self.dynamics.value_vector(values), np.zeros(self.dynamics.reactions.numel())
@@ -273,5 +264,4 @@ def changes_of(dynamics: Dynamics, rows: list[ResetRow]) -> ca.Function:
             p[at] = ca.if_else(passed, after[place], p[at])
     changed = dict.fromkeys(name for row in rows for name in row.values)
     column = ca.vertcat(*[p[names.index(name)] for name in changed])
-    arguments = [dynamics.t, dynamics.x, dynamics.p, fired]
-    return function_of("changes", arguments, [column], (["t", "x", "p", "fired"], ["values"]))
+    return dynamics.function("changes", column, further=[fired])

@@ -79,9 +79,8 @@ def met_by(
         return {}
     state = [guess.get(name, 0.0) for name in dynamics.labels.states]
     outputs = ca.vertcat(*[dynamics.outputs[name] for name in own])
-    shown = ca.Function("shown", [dynamics.t, dynamics.x, dynamics.p], [outputs])
     numbers = dynamics.value_vector({**dynamics.values, **values})
-    found = np.array(ca.DM(shown(time, state, numbers))).ravel()
+    found = dynamics.arrays("shown", outputs)(time, np.array(state), numbers)[0].ravel()
     return {
         name: value
         for (name, value), there in zip(own.items(), found, strict=True)

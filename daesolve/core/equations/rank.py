@@ -25,7 +25,6 @@ from daesolve.core.expressions.singular_values import (
     unit_length,
 )
 from daesolve.core.expressions.term_sizes import term_sizes
-from daesolve.core.expressions.translation import function_of
 from daesolve.errors import (
     ContradictoryGoalsError,
     NoInfluenceError,
@@ -118,10 +117,8 @@ def decoupling(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> De
     unknowns = dynamics.x[dynamics.position_count - len(dynamics.implicit_rows) :]
     unknowns = unknowns[: len(dynamics.implicit_rows)]
     equations = ca.vertcat(ca.SX(0, 1), *[row.residual for row in dynamics.implicit_rows])
-    tracking = ca.Function(
-        "tracking", [dynamics.t, dynamics.x, dynamics.p], [ca.jacobian(equations, unknowns)]
-    )
-    acting, own = influence(dynamics.matrices(t, x, p)), np.asarray(ca.DM(tracking(t, x, p)))
+    tracking = dynamics.arrays("tracking", ca.jacobian(equations, unknowns))
+    acting, (own,) = influence(dynamics.matrices(t, x, p)), tracking(t, x, p)
     matrix = np.zeros(np.add(acting.shape, own.shape))
     matrix[: len(acting), : acting.shape[1]] = acting
     matrix[len(acting) :, acting.shape[1] :] = own
@@ -157,8 +154,7 @@ def _moved(dynamics: Dynamics, time: float, x: np.ndarray, values: np.ndarray) -
     """Return how velocities move the positions, (positions, velocities)."""
     velocities = dynamics.x[dynamics.position_count :]
     slopes = ca.jacobian(dynamics.position_rates, velocities)
-    function = ca.Function("moved", [dynamics.t, dynamics.x, dynamics.p], [slopes])
-    return np.array(ca.DM(function(time, x, values)))
+    return dynamics.arrays("moved", slopes)(time, x, values)[0]
 
 
 def check_mass(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> None:
@@ -287,9 +283,7 @@ def _check_agreement(
     moving = ca.vertcat(*[row.chain[0] for row in dynamics.rows])
     asked = [name for group in groups for name in group]
     biases = ca.vertcat(*[dynamics.rows[places[name]].bias for name in asked])
-    accelerations = function_of(
-        "biases", [dynamics.t, dynamics.x, dynamics.p], [biases], (["t", "x", "p"], ["biases"])
-    )
+    accelerations = dynamics.function("biases", biases)
     terms = [term_sizes(accelerations, t, x, values)[0] for t, x in samples]
     start, state = samples[0]
     for group in groups:

@@ -29,7 +29,6 @@ from daesolve.core.equations.scaled_rows import without_rounding
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.identity import is_combination
 from daesolve.core.expressions.singular_values import equilibrated, singular_directions
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import PosingError
@@ -160,11 +159,7 @@ class RowChoice:
         dynamics = self.dynamics
         rows = {row.name: row.jacobian for row in dynamics.rows}
         stacks = [ca.vec(ca.vertcat(*[rows[name] for name in group]).T) for group in self.groups]
-        names = [*[f"rows_{k}" for k in range(len(stacks))], "mass"]
-        stacks.append(ca.vec(dynamics.mass))
-        return function_of(
-            "rows", [dynamics.t, dynamics.x, dynamics.p], stacks, (["t", "x", "p"], names)
-        )
+        return dynamics.function("rows", *stacks, ca.vec(dynamics.mass))
 
 
 def _left_out(stack: np.ndarray, masses: np.ndarray, surplus: int) -> list[int]:

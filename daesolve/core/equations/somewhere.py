@@ -6,7 +6,6 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.translation import function_of
 
 TRIES = 10
 
@@ -23,12 +22,7 @@ def somewhere(dynamics: Dynamics, matrix: ca.SX, p: np.ndarray | None = None) ->
     p
         The values; None for the defaults.
     """
-    function = function_of(
-        "matrix",
-        [dynamics.t, dynamics.x, dynamics.p],
-        [ca.densify(matrix)],
-        (["t", "x", "p"], ["matrix"]),
-    )
+    function = dynamics.function("matrix", matrix)
     values = dynamics.value_vector({}) if p is None else p
     generator = np.random.default_rng(24)
     found = np.zeros(matrix.shape)

@@ -197,13 +197,7 @@ class IndependentVelocities:
     def _metric(self) -> ca.Function:
         """(t, x, p) -> M and J, each a column."""
         dynamics = self.dynamics
-        rows = ca.vertcat(ca.SX(0, dynamics.velocity_count), *[r.jacobian for r in dynamics.rows])
-        return function_of(
-            "metric",
-            [dynamics.t, dynamics.x, dynamics.p],
-            [ca.vec(dynamics.mass), ca.vec(rows)],
-            (["t", "x", "p"], ["mass", "jacobian"]),
-        )
+        return dynamics.function("metric", ca.vec(dynamics.mass), ca.vec(dynamics.gradients))
 
 
 def _candidates(basis: np.ndarray, count: int) -> np.ndarray:

@@ -149,7 +149,6 @@ def _projection(
     dynamics: Dynamics, saddle: Saddle, invariants: list[InvariantRow], size: int
 ) -> ca.Function:
     """Compose the sweeps: positions, velocities, invariants."""
-    arguments, names = [dynamics.t, dynamics.x, dynamics.p], (["t", "x", "p"], ["projected"])
     moves = [_moved_positions(dynamics, saddle), _moved_velocities(dynamics, saddle)]
     slow = [row for row in invariants if row.on == "positions"]
     fast = [row for row in invariants if row.on == "velocities"]
@@ -157,7 +156,7 @@ def _projection(
         moves.insert(1, _moved_by_positions(dynamics, slow))
     if fast:
         moves.append(_moved_along(dynamics, saddle, fast))
-    steps = [function_of("move", arguments, [moved], names) for moved in moves]
+    steps = [dynamics.function("move", moved) for moved in moves]
     x = symbol("x", size)
     visible = dynamics.x.numel()
     states = x[:visible]
@@ -165,6 +164,7 @@ def _projection(
         for _ in range(SWEEPS):
             states = step(dynamics.t, states, dynamics.p)
     result = ca.vertcat(states, x[visible:])
+    names = (["t", "x", "p"], ["projected"])
     return function_of("project", [dynamics.t, x, dynamics.p], [result], names)
 
 

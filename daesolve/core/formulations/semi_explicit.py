@@ -188,10 +188,9 @@ def _freed(dynamics: Dynamics, saddle: Saddle, targets: Sequence[ca.SX]) -> _Lin
     """Return M v' - B u = h, J v' = rho, D u = -e."""
     count, reactions = dynamics.velocity_count, dynamics.reactions
     ties = [row.jacobian for row in dynamics.relations]
-    jacobian = ca.vertcat(ca.SX(0, count), *[row.jacobian for row in dynamics.rows])
     matrix = ca.vertcat(
         ca.horzcat(dynamics.mass, -dynamics.influence),
-        ca.horzcat(jacobian, _where_let_go(dynamics)),
+        ca.horzcat(dynamics.gradients, _where_let_go(dynamics)),
         ca.horzcat(ca.SX(len(ties), count), ca.vertcat(ca.SX(0, reactions.numel()), *ties)),
     )
     offsets = [-row.offset for row in dynamics.relations]

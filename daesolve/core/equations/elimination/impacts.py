@@ -9,7 +9,6 @@ import casadi as ca
 
 from daesolve.core.equations.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.core.equations.elimination.saddle import EliminationPlan, Saddle
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.symbols import symbol
 from daesolve.errors import PosingError, ResetError
 
@@ -82,12 +81,8 @@ def settle_function(
         _carnot(whole, before, after, impulses, targets, symmetric=saddle.symmetric),
     )
     positions = dynamics.x[: dynamics.position_count]
-    return function_of(
-        "settle",
-        [dynamics.t, dynamics.x, dynamics.p, restitution],
-        [ca.vertcat(positions, after), impulses, energies],
-        (["t", "x", "p", "restitution"], ["state", "impulses", "energies"]),
-    )
+    states = ca.vertcat(positions, after)
+    return dynamics.function("settle", states, impulses, energies, further=[restitution])
 
 
 def _smooth(dynamics: Dynamics) -> ca.SX:

@@ -11,7 +11,6 @@ from daesolve.core.equations.elimination.saddle import PROXIMAL_EPSILON, Elimina
 from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.linear import SPARSE_FROM
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.value_names import ValueKind
 
 MOST_REFINEMENTS = 4
@@ -202,8 +201,4 @@ def _eliminated(
     targets = [-row.bias for row in dynamics.rows]
     offsets = [row.offset for row in dynamics.relations]
     solved = saddle.solve(dynamics.force, targets, offsets)
-    function = function_of(
-        "eliminated", [dynamics.t, dynamics.x, dynamics.p], solved, (["t", "x", "p"], ["a", "u"]),
-        share=False,
-    )  # fmt: skip
-    return Evaluator(function)
+    return Evaluator(dynamics.function("eliminated", *solved, share=False))
