@@ -23,6 +23,7 @@ from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import SPARSE_FROM
 from daesolve.core.expressions.term_sizes import ROUNDING, term_sizes
+from daesolve.core.expressions.translation import function_of
 
 TOLERANCE = 1e-12
 """The tolerance relative to the size of a residual's terms."""
@@ -119,12 +120,14 @@ def _level(
 ) -> Level:
     stack = ca.vertcat(ca.SX(0, 1), *[residual for _, residual in residuals])
     unknowns = ca.vertcat(ca.SX(0, 1), *[dynamics.x[int(c)] for c in columns])
-    slopes = ca.jacobian(stack, unknowns)
+    # Levels live as long as the equations, so they must not refer to them.
+    inputs, slopes = [dynamics.t, dynamics.x, dynamics.p], ca.jacobian(stack, unknowns)
     function = dynamics.arrays("level", stack, slopes, share=False)
 
     @cache
     def column() -> ca.Function:
-        return dynamics.function("level", ca.vertcat(stack, ca.vec(slopes.T)), share=False)
+        both = ca.vertcat(stack, ca.vec(slopes.T))
+        return function_of("level", inputs, [both], (["t", "x", "p"], ["level"]), share=False)
 
     def evaluate(t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         residual, jacobian = function(t, x, p)
@@ -141,10 +144,11 @@ def terms_of(
     dynamics: Dynamics, residuals: ca.SX
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """Return (t, x, p) -> the sizes of the terms of residuals, a column, (n,)."""
+    inputs = [dynamics.t, dynamics.x, dynamics.p]
 
     @cache
     def posed() -> ca.Function:
-        return dynamics.function("terms", residuals)
+        return function_of("terms", inputs, [residuals], (["t", "x", "p"], ["terms"]))
 
     def terms(t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         return term_sizes(posed(), t, x, p)[0]
