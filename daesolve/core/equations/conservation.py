@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -22,7 +21,11 @@ from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.identity import at_random_points, vanishes
 from daesolve.core.expressions.linear import solve_definite
-from daesolve.core.expressions.singular_values import null_space, unit_length
+from daesolve.core.expressions.singular_values import (
+    null_space,
+    singular_directions,
+    unit_length,
+)
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.posing.value_names import ValueKind
@@ -42,8 +45,6 @@ rounding."""
 FEWEST = 2
 """The number of random points at which all values must be real."""
 
-_proved: WeakKeyDictionary[Dynamics, dict[str, bool]] = WeakKeyDictionary()
-
 
 def is_proved(dynamics: Dynamics, row: InvariantRow, values: Mapping[str, float]) -> bool:
     """Return whether an invariant is proved to be conserved in every mode.
@@ -55,10 +56,7 @@ def is_proved(dynamics: Dynamics, row: InvariantRow, values: Mapping[str, float]
     values
         p by name; parameters keep these values, all others may change.
     """
-    known = _proved.setdefault(dynamics, {})
-    if row.name not in known:
-        known[row.name] = _is_proved(dynamics, row, {})
-    if known[row.name]:
+    if _is_always_proved(dynamics, row):
         return True
     numbers = _numbers(dynamics, values)
     return bool(numbers) and _is_proved(dynamics, row, numbers)
@@ -112,6 +110,12 @@ def _of_feedback(dynamics: Dynamics) -> ca.SX:
         if name not in dynamics.ranges and not ValueKind.KEPT.is_a(name)
     ]
     return ca.vertcat(ca.SX(0, 1), *added)
+
+
+@built_once
+def _is_always_proved(dynamics: Dynamics, row: InvariantRow) -> bool:
+    """Return whether an invariant is proved to be conserved whatever the values of parameters."""
+    return _is_proved(dynamics, row, {})
 
 
 def _is_proved(dynamics: Dynamics, row: InvariantRow, known: Mapping[int, float]) -> bool:
@@ -197,8 +201,8 @@ def _is_along_gradients(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
         units = np.where(units > 0.0, units, 1.0)[:, None]
         free = (acting / units) @ null_space(unit_length(tied, 1), ROUNDING)
         columns = unit_length(free, 0)
-        left, sizes, _ = np.linalg.svd(unit_length(along.T / units, 0), full_matrices=False)
-        directions = left[:, sizes > ROUNDING]
+        spanned = singular_directions(unit_length(along.T / units, 0), whole=False)
+        directions = spanned.left[:, spanned.values > ROUNDING]
         outside = columns - directions @ (directions.T @ columns)
         if np.max(np.abs(outside), initial=0.0) > WITHIN:
             return False

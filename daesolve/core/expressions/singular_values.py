@@ -77,11 +77,11 @@ class SingularDirections:
     Parameters
     ----------
     left
-        (..., m, m) directions of the rows, as columns.
+        (..., m, m) directions of the rows, as columns; or only (..., m, min(m, n)).
     values
         (..., min(m, n)) singular values, largest first.
     right
-        (..., n, n) directions of the columns, as rows.
+        (..., n, n) directions of the columns, as rows; or only (..., min(m, n), n).
     """
 
     left: np.ndarray
@@ -92,6 +92,12 @@ class SingularDirections:
         """Return how many singular values of one matrix exceed a tolerance."""
         return int(np.count_nonzero(self.values > tolerance))
 
+    def solution(self, right_side: np.ndarray, rank: int) -> np.ndarray:
+        """Return the shortest solution with the first singular values of one matrix alone."""
+        parts = (self.left[:, :rank].T @ right_side) / self.values[:rank]
+        solution: np.ndarray = self.right[:rank].T @ parts
+        return solution
+
     def null_space(self, tolerance: float) -> np.ndarray:
         """Return an orthonormal basis of the null space of one matrix, as columns (n, k)."""
         return self.right[self.rank(tolerance) :].T
@@ -101,9 +107,14 @@ class SingularDirections:
         return self.left[:, self.rank(tolerance) :]
 
 
-def singular_directions(matrix: np.ndarray) -> SingularDirections:
-    """Decompose a matrix (m, n), or a stack of such."""
-    return SingularDirections(*np.linalg.svd(matrix))
+def singular_directions(matrix: np.ndarray, *, whole: bool = True) -> SingularDirections:
+    """Decompose a matrix (m, n), or a stack of such; with `whole`, with their null spaces."""
+    return SingularDirections(*np.linalg.svd(matrix, full_matrices=whole))
+
+
+def weakest_direction(matrix: np.ndarray) -> np.ndarray:
+    """Return the direction of the columns that the rows see least: null if there is such."""
+    return singular_directions(matrix).right[-1]
 
 
 def null_space(matrix: np.ndarray, tolerance: float) -> np.ndarray:

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.linear import (
     Entries,
     Factorization,
@@ -54,11 +54,6 @@ SHARING_EPSILON = 1e-6
 """A larger shift: the shares of dependent reactions are exact to rounding over this."""
 SHARED_ROUNDING = 2.0**-52 / SHARING_EPSILON
 """The part of a shared load that counts as rounding."""
-
-
-_factorized: WeakKeyDictionary[
-    Dynamics, dict[tuple[bool, tuple[tuple[int, float], ...]], Factorization]
-] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -156,6 +151,14 @@ def _places(dynamics: Dynamics, substitutions: Sequence[_Substitution]) -> _Plac
     )
 
 
+@built_once
+def _factorizations(
+    dynamics: Dynamics,
+) -> dict[tuple[bool, tuple[tuple[int, float], ...]], Factorization]:
+    """Return where to keep factors, by what shapes them."""
+    return {}
+
+
 class Saddle:
     """The factorised system of a `Dynamics`, for several right-hand sides.
 
@@ -184,7 +187,7 @@ class Saddle:
         """Return the factors, which plans with more refinements share."""
         plan, places = self.plan, self._places
         scales = {places.reactions[r]: plan.block_scales.get(r, 1.0) for r in places.free}
-        known = _factorized.setdefault(self.dynamics, {})
+        known = _factorizations(self.dynamics)
         key = (plan.proximal, tuple(scales.items()))
         if key not in known:
             known[key] = factorize(
