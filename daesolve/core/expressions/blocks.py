@@ -12,9 +12,8 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions import interpreter
-from daesolve.core.expressions.disk_cache import cached_result
 from daesolve.core.expressions.operations import ASSIGN, OF_CASADI, codes_of
-from daesolve.core.expressions.plain_data import named
+from daesolve.core.expressions.plain_data import cached_result, named
 from daesolve.core.expressions.program import program
 from daesolve.core.expressions.translation import missing_operations
 from daesolve.errors import UnsupportedError

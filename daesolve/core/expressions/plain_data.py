@@ -1,25 +1,39 @@
-"""Plain data and CasADi functions as bytes, exactly: numbers, words, arrays, dataclasses.
+"""Plain data and CasADi functions as bytes, exactly, and results of these cached on disk.
 
-The bytes are a pickle that holds nothing else, and from which nothing else is made.
+The bytes are a pickle that holds numbers, words, arrays, dataclasses and functions, and from which
+nothing else is made. Results are cached for other processes, under a digest of the functions from
+which they are made and of the program that makes them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import pickle
-from collections.abc import Iterable, Mapping
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from types import FunctionType
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import casadi as ca
 import numpy as np
 
+from daesolve.core.expressions import disk_cache
 from daesolve.core.expressions.program import LARGE, digest, remember, serialized
 
+Result = TypeVar("Result")
 Classes = Mapping[str, type]
 """The dataclasses, identified by their fields, and enumerations that may occur, by name."""
+
+PACKAGES = ("casadi", "numpy", "scipy", "numba", "heyoka", "scikit-sundae", "assimulo")
+"""The packages on which results and the choice of solvers depend."""
+FROM = 1000
+"""The number of instructions from which reading a result is faster than making it."""
 
 
 class NotPlainError(TypeError):
@@ -194,3 +208,73 @@ def _function(text: bytes, known: str, sizes: Any, names: Any) -> ca.Function:
         function = cast("ca.Function", StoredFunction(text, sizes, names))
     remember(function, known)
     return function
+
+
+# -- cached on disk -------------------------------------------------------------------------------
+
+
+def cached_result(
+    what: str, functions: Sequence[ca.Function], classes: Classes, make: Callable[[], Result]
+) -> Result:
+    """Return the result for some functions, from the cache if they are large.
+
+    Parameters
+    ----------
+    what
+        The kind of result, with everything else that it depends on.
+    functions
+        The functions.
+    classes
+        The dataclasses of which it consists.
+    make
+        Makes the result.
+    """
+    size = sum(function.n_instructions() for function in functions)
+    if size < FROM or disk_cache.directory() is None:
+        return make()
+    key = key_of(what, *map(digest, functions))
+    stored = read(key, classes)
+    if stored is not None:
+        return cast("Result", stored)
+    made = make()
+    write(key, made, classes)
+    return made
+
+
+def key_of(*words: str) -> str:
+    """Return the key for some words and the program that makes the result."""
+    return hashlib.sha256("\n".join([*words, _program()]).encode()).hexdigest()
+
+
+def read(key: str, classes: Classes) -> object:
+    """Return the cached result of a key; None if there is none."""
+    content = disk_cache.load(key)
+    return None if content is None else unpacked(content, classes)
+
+
+def write(key: str, value: object, classes: Classes) -> None:
+    """Store a result under a key, if it is plain data and there is a place."""
+    if disk_cache.directory() is not None:
+        with suppress(NotPlainError):
+            disk_cache.store(key, packed(value, classes))
+
+
+@cache
+def _program() -> str:
+    """Return the digest of daesolve's files, by size and age, and of the packages it uses."""
+    program = hashlib.sha256()
+    root = Path(__file__).parents[2]
+    for path in sorted(root.rglob("*.py")):
+        status = path.stat()
+        program.update(f"{path.relative_to(root)} {status.st_size} {status.st_mtime_ns}\n".encode())
+    program.update(
+        " ".join([*map(_version, PACKAGES), platform.machine(), platform.python_version()]).encode()
+    )
+    return program.hexdigest()
+
+
+def _version(package: str) -> str:
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"no {package}"

@@ -18,8 +18,7 @@ from daesolve.core.equations.consistency import Start
 from daesolve.core.equations.elimination.saddle import EliminationPlan
 from daesolve.core.events.transitions import all_laws
 from daesolve.core.expressions.digest import NoDigestError, digest_of
-from daesolve.core.expressions.disk_cache import FROM, key_of, read, write
-from daesolve.core.expressions.plain_data import Classes, named
+from daesolve.core.expressions.plain_data import FROM, Classes, key_of, named, read, write
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.formulations.problem import Watched
 from daesolve.core.formulations.semi_explicit import SemiExplicit

@@ -19,9 +19,8 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions.built_once import built_once
-from daesolve.core.expressions.disk_cache import cached_result
 from daesolve.core.expressions.operations import codes_of
-from daesolve.core.expressions.plain_data import named
+from daesolve.core.expressions.plain_data import cached_result, named
 from daesolve.core.expressions.program import NONE, joined, program
 from daesolve.core.expressions.translation import function_of, taken_by
 

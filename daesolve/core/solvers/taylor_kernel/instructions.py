@@ -11,8 +11,7 @@ import numpy as np
 
 from daesolve.core.expressions import operations
 from daesolve.core.expressions.compiling import for_size
-from daesolve.core.expressions.disk_cache import cached_result
-from daesolve.core.expressions.plain_data import named
+from daesolve.core.expressions.plain_data import cached_result, named
 from daesolve.core.solvers.taylor_kernel import arranging, kinds
 from daesolve.core.solvers.taylor_kernel.expansion import NONE, Expansion, Numbers
 
