@@ -46,6 +46,8 @@ register(
     "daesolve.contact.laws.contact_law:ContactLaw",
     "daesolve.contact.laws.guide_law:GuideLaw",
 )
+register("pairs of systems", "daesolve.contact.posing.pairs:pose_pairs")
+register("slips that stick", "daesolve.contact.posing.shared_slips:with_shared_slips")
 register("watches", "daesolve.verification.kept_places:Glance")
 register("auditor", "daesolve.verification.certifying:Auditor")
 register("verification", "daesolve.verification.holding:verified")

@@ -21,13 +21,14 @@ NEEDS = {
     "nonholonomic": BASE,
     "export": BASE | {"contact"},
     "verification": BASE | {"contact"},
-    "multibody": BASE | {"verification"},
+    "multibody": BASE | {"contact", "verification"},
     "analysis": BASE | {"contact", "nonholonomic", "verification"},
     "plugins": BASE
     | {"analysis", "contact", "export", "multibody", "nonholonomic", "verification"},
     "typing": {"contact", "core", "plugins"},
     "ensembles": BASE | {"analysis", "plugins", "verification"},
-    "reporting": BASE | {"analysis", "ensembles", "export", "multibody", "plugins", "verification"},
+    "reporting": BASE
+    | {"analysis", "contact", "ensembles", "export", "multibody", "plugins", "verification"},
     "cli": BASE
     | {"analysis", "ensembles", "export", "multibody", "plugins", "reporting", "verification"},
 }

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.logarithmic_gradient import hashed_values
+from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import solve_definite
@@ -158,7 +159,7 @@ def _check(dynamics: Dynamics) -> None:
             "forces or relations direct the reactions, but volumes need a separate ideal reaction "
             "for each constraint"
         )
-    if dynamics.contacts or dynamics.guides is not None:
+    if dynamics.contacts or guides_in(dynamics) is not None:
         raise PosingError(
             "contacts or supports switch the motion, but volumes need a smooth motion"
         )

@@ -28,6 +28,7 @@ from daesolve.analysis.steady_motions import (
     kernel,
     tangent_space,
 )
+from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.consistency import sample_states
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.rank import constraint_rank
@@ -252,7 +253,7 @@ def linearize_equations(
     time, coordinates, tolerance
         As in `linearize`, which also lists the errors.
     """
-    if dynamics.guides is not None:
+    if guides_in(dynamics) is not None:
         raise UnsupportedError(
             "small motions need smooth equations, but dry friction of pairs of supports is not "
             "smooth at rest: leave out the pairs, and make their goals ideal"

@@ -14,7 +14,6 @@ from daesolve.cli import options
 from daesolve.cli.options import AsJson, ProblemName
 from daesolve.cli.orbits import ANALYSES as ORBITS
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.posing.guides import AT_REST
 from daesolve.errors import readable
 from daesolve.plugins import registry
 from daesolve.plugins.analyses import ANALYSES
@@ -151,7 +150,9 @@ def _case(case: Case, model: str) -> dict[str, Any]:
 def _events(dynamics: Dynamics) -> list[str]:
     """Return the events that a run may report; guides come to rest, and are followed there."""
     names = [event.name for event in dynamics.events if event.name not in dynamics.hidden_events]
-    return names if dynamics.guides is None else list(dict.fromkeys([*names, AT_REST]))
+    for addition in dynamics.additions:
+        names += [name for name in addition.recorded_events if name not in names]
+    return names
 
 
 def description_tables(document: dict[str, Any]) -> list[RenderableType]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from daesolve.contact.posing.supports import Support, VariantPair
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.posing.events import Action, Direction, Event, Record, Reset, Stop
 from daesolve.core.posing.goals import AnyGoal, Expression, Goal, Implicit, Invariant, Relation
-from daesolve.core.posing.supports import Support, VariantPair
 from daesolve.core.posing.symbols import velocity_name
 from daesolve.core.system.posed import PosedControl, PosedMechanics
 from daesolve.core.system.unilateral import Contact

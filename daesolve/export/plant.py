@@ -9,6 +9,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.dynamics import ResetRow
 from daesolve.core.equations.elimination.impacts import changed_by, settle_function
 from daesolve.core.equations.fitting import fitting_values
@@ -334,8 +335,8 @@ class Plant:
                 f"Values say which contacts are closed, stick or slide ({held}, ...), and they "
                 "stay as given: the rules by which daesolve changes them are not exported."
             )
-        if dynamics.guides is not None:
-            names = ", ".join(pair.name for pair in dynamics.guides.pairs)
+        if (guides := guides_in(dynamics)) is not None:
+            names = ", ".join(pair.name for pair in guides.pairs)
             found.append(
                 f"Values say which supports of {names} are loaded, and they stay as given: the "
                 "rules by which daesolve changes them are not exported."

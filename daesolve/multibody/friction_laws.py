@@ -20,8 +20,9 @@ from typing import Protocol, runtime_checkable
 
 import casadi as ca
 
+from daesolve.contact.posing.shared_slips import Sticking
 from daesolve.core.posing.events import FALLING, RISING, Event, Reset
-from daesolve.core.posing.goals import Expression, Goal, Sticking, as_scalar
+from daesolve.core.posing.goals import Expression, Goal, as_scalar
 from daesolve.core.posing.symbols import Interval, Parameters, time
 from daesolve.errors import OutOfRangeError, PosingError, is_number
 from daesolve.multibody.checks import check_name, check_size

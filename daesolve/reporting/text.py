@@ -9,8 +9,8 @@ from typing import Any, TypeGuard
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from daesolve.contact.posing.guides import SWITCH
 from daesolve.core.encoding import is_list, is_mapping
-from daesolve.core.posing.guides import SWITCH
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.reporting.audits import audit_headline, audit_rows
 from daesolve.reporting.document import IDENTITY

@@ -21,7 +21,7 @@ from daesolve.contact.friction.variant_forms import (
     VariantForm,
 )
 from daesolve.contact.friction.variants import VariantProblem, Variants, variant_problem
-from daesolve.core.posing.supports import Support, VariantPair
+from daesolve.contact.posing.supports import Support, VariantPair
 
 __all__ = [
     "Approximations",

@@ -23,8 +23,8 @@ import numpy as np
 from daesolve.contact.complementarity.policies import solve
 from daesolve.contact.friction.variant_forms import FormMatrices, SupportBalance
 from daesolve.contact.friction.variants import VariantProblem, variant_problem
+from daesolve.contact.posing.supports import Support
 from daesolve.core.expressions.translation import function_of
-from daesolve.core.posing.supports import Support
 from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import NoFreedomError, NoValidVariant, OutOfRangeError, PosingError
 

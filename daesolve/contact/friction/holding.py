@@ -20,8 +20,8 @@ from daesolve.contact.friction.short_loads import ShortLoads
 from daesolve.contact.friction.sliding import Sliding
 from daesolve.contact.friction.stiction import YieldingBody, resting_body
 from daesolve.contact.friction.variants import with_variant
+from daesolve.contact.posing.guides import FRICTION_WORK
 from daesolve.core.expressions.singular_values import rank
-from daesolve.core.posing.guides import FRICTION_WORK
 from daesolve.errors import VariantError
 
 STEPS = 200

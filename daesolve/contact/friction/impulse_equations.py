@@ -19,8 +19,8 @@ import numpy as np
 
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.friction.steppable import Steppable, check_steppable
-from daesolve.core.posing.guides import SHARP, SMOOTHING, SupportAction
-from daesolve.core.posing.supports import Support
+from daesolve.contact.posing.guides import SHARP, SMOOTHING, SupportAction, the_guides
+from daesolve.contact.posing.supports import Support
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import PosingError, UnsupportedError
@@ -66,8 +66,7 @@ class StepEquations(Steppable):
     ) -> None:
         _check(system)
         super().__init__(system, parameters)
-        assert self.dynamics.guides is not None
-        self.guides = self.dynamics.guides
+        self.guides = the_guides(self.dynamics)
         self.names = self.guides.reactions.names
         self._place = list(self.dynamics.values).index(SMOOTHING)
 

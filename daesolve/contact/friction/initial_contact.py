@@ -13,9 +13,9 @@ from daesolve.contact.friction.sliding import refuse_open
 from daesolve.contact.friction.sticking import StickingSearch
 from daesolve.contact.friction.stiction import stiction_at
 from daesolve.contact.friction.variants import VariantProblem, with_variant
+from daesolve.contact.posing.guides import SHARP, SLOW_ENERGY, SLOW_PART, SMOOTHING
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.choices import VariantPolicy
-from daesolve.core.posing.guides import SHARP, SLOW_ENERGY, SLOW_PART, SMOOTHING
 from daesolve.errors import SupportSticks
 
 STARTS = 1e-10
@@ -101,7 +101,7 @@ def initial_contact(
         direction = np.array([held.direction[name] for name in problem.velocity_names])
         here = problem.at(state, time, direction)
         notes.append(held.sentence)
-        planar = dynamics.guides is not None and dynamics.guides.planar
+        planar = problem.guides.planar
         reached = abs(held.growth * (until - time))
         if not planar:
             x = state.copy()

@@ -11,8 +11,8 @@ import numpy as np
 from daesolve.contact.friction.contact_steps import ContactEquations, ContactStep
 from daesolve.contact.friction.impulse_equations import StepEquations
 from daesolve.contact.friction.impulse_step import ImpulseStep, take_step
+from daesolve.contact.posing.guides import SHARP
 from daesolve.core.equations.consistency import check_named, complete_start
-from daesolve.core.posing.guides import SHARP
 from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import (
     ContactError,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import casadi as ca
 
-from daesolve.core.posing.guides import Guides, SupportAction
+from daesolve.contact.posing.guides import Guides, SupportAction
 
 NUMBERS = ("3.1", "3.2", "3.3", "Z")
 """The available equations: with switches delta, with |N|, with both substituted, and Z."""

@@ -24,10 +24,10 @@ from daesolve.contact.complementarity.policies import solve
 from daesolve.contact.friction.sticking import STUCK, StickingSearch, fastest, sticks
 from daesolve.contact.friction.support_balance import VariantState
 from daesolve.contact.friction.variants import VariantProblem, with_variant
+from daesolve.contact.posing.guides import AT_REST, SHARP, SMOOTHING, SWITCH, TURNED, the_guides
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.choices import VariantPolicy
 from daesolve.core.expressions.translation import function_of
-from daesolve.core.posing.guides import AT_REST, SHARP, SMOOTHING, SWITCH, TURNED
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import BranchLost, NoValidVariant, SupportLost, VariantError
@@ -57,8 +57,7 @@ def refuse_open(dynamics: Dynamics, signs: np.ndarray, when: str) -> None:
     SupportLost
         A unilateral pair is open.
     """
-    assert dynamics.guides is not None
-    for pair, sign in zip(dynamics.guides.pairs, signs, strict=True):
+    for pair, sign in zip(the_guides(dynamics).pairs, signs, strict=True):
         if pair.kind == "unilateral" and sign < 0:
             raise SupportLost(
                 f"{when} the body leaves the support {pair.name!r}, which can only push; pose "
@@ -79,8 +78,7 @@ class Sliding:
     """
 
     def __init__(self, dynamics: Dynamics, policy: VariantPolicy = "continuity") -> None:
-        assert dynamics.guides is not None
-        self.dynamics, self.policy = dynamics, policy
+        self.dynamics, self.policy, self.guides = dynamics, policy, the_guides(dynamics)
         self.problem = VariantProblem(dynamics)
         self.sticking = StickingSearch(dynamics)
         self._places = {name: index for index, name in enumerate(dynamics.values)}
@@ -316,8 +314,7 @@ class Sliding:
     @property
     def guides_stand_still(self) -> bool:
         """Whether all guides are fixed."""
-        assert self.dynamics.guides is not None
-        return self.dynamics.guides.still
+        return self.guides.still
 
     @cached_property
     def _slips(self) -> ca.Function:
@@ -341,17 +338,13 @@ class Sliding:
 
     @property
     def _planar(self) -> ca.SX:
-        guides = self.dynamics.guides
-        assert guides is not None
-        own = [support.slip for support in guides.rubbing if support.sense is not None]
+        own = [support.slip for support in self.guides.rubbing if support.sense is not None]
         return ca.vertcat(ca.SX(0, 1), *own)
 
     @property
     def senses(self) -> list[str]:
         """The discrete values that hold the senses of the slips in the plane."""
-        guides = self.dynamics.guides
-        assert guides is not None
-        return [s.sense.name() for s in guides.rubbing if s.sense is not None]
+        return [s.sense.name() for s in self.guides.rubbing if s.sense is not None]
 
     def _in_senses(self, time: float, x: np.ndarray, p: np.ndarray) -> VariantState:
         return self.problem.at(

@@ -13,9 +13,8 @@ from daesolve.core.equations.contact_rows import ContactFriction, SpatialRubbing
 from daesolve.core.equations.starting import refuse_drives
 from daesolve.core.expressions.identity import vanishes
 from daesolve.core.expressions.translation import function_of
-from daesolve.core.posing.contacts import ACCUMULATED, REST
+from daesolve.core.posing.contacts import ACCUMULATED, JAM, REST
 from daesolve.core.posing.goals import Goal, Invariant
-from daesolve.core.posing.guides import JAM
 from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import UnsupportedError

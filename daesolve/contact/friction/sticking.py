@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from daesolve.contact.posing.guides import the_guides
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.singular_values import rank, singular_values
 from daesolve.core.expressions.translation import function_of
@@ -37,8 +38,7 @@ class StickingSearch:
     """
 
     def __init__(self, dynamics: Dynamics) -> None:
-        guides = dynamics.guides
-        assert guides is not None
+        guides = the_guides(dynamics)
         self.dynamics, self.guides = dynamics, guides
         places = {name: index for index, name in enumerate(dynamics.values)}
         self._headings = [

@@ -9,9 +9,9 @@ import numpy as np
 
 from daesolve.contact.complementarity.answers import VariantAnswer
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
+from daesolve.contact.posing.guides import Guides
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.singular_values import rank, shortest_solution
-from daesolve.core.posing.guides import Guides
 from daesolve.errors import FrictionlessIllPosed, PosingError
 
 PUSHED = 1e-6

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from daesolve.core.posing.guides import Guides, SupportAction
+from daesolve.contact.posing.guides import Guides, SupportAction
 from daesolve.errors import OutOfRangeError
 
 FORMS = (1, 2, 3)

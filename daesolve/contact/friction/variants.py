@@ -33,10 +33,10 @@ from daesolve.contact.friction.variant_forms import (
     gauss_of,
     letter_of,
 )
+from daesolve.contact.posing.guides import SHARP, SMOOTHING, SupportAction, guides_in
 from daesolve.core.equations.consistency import check_named, complete_start
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.translation import function_of
-from daesolve.core.posing.guides import SHARP, SMOOTHING, SupportAction
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.system.consistent_state import check_system, parameter_values
 from daesolve.core.system.system import MechanicalSystem
@@ -103,11 +103,12 @@ class VariantProblem:
     """
 
     def __init__(self, dynamics: Dynamics, values: Mapping[str, float] | None = None) -> None:
-        if dynamics.guides is None:
+        guides = guides_in(dynamics)
+        if guides is None:
             raise PosingError(
                 "the system has no pairs of supports: give it pairs=[VariantPair(...), ...]"
             )
-        self.dynamics, self.guides = dynamics, dynamics.guides
+        self.dynamics, self.guides = dynamics, guides
         self.numbers = dynamics.value_vector(values or {})
         self.names = self.guides.reactions.names
         labels = dynamics.labels.states

@@ -16,12 +16,7 @@ from daesolve.contact.friction.scaled_time import Rate, SlidingMotion
 from daesolve.contact.friction.sliding import Sliding, refuse_open
 from daesolve.contact.friction.stiction import stiction_at
 from daesolve.contact.friction.variants import with_variant
-from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.events.guard_book import GuardBook
-from daesolve.core.events.law import Beginning, Ending, Jump, Setting, Stretch, StretchEvent
-from daesolve.core.events.reset_law import ResetLaw
-from daesolve.core.expressions.evaluation import Evaluator
-from daesolve.core.posing.guides import (
+from daesolve.contact.posing.guides import (
     AT_REST,
     OF_THEIR_OWN,
     RELEASED,
@@ -29,7 +24,13 @@ from daesolve.core.posing.guides import (
     SLOW_ENERGY,
     SLOW_PART,
     SWITCH,
+    guides_in,
 )
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.events.guard_book import GuardBook
+from daesolve.core.events.law import Beginning, Ending, Jump, Setting, Stretch, StretchEvent
+from daesolve.core.events.reset_law import ResetLaw
+from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.errors import VariantError
@@ -85,7 +86,7 @@ class GuideLaw(ResetLaw):
     @classmethod
     def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
         """Choose the loaded supports; let friction hold the body, or let it begin to slide."""
-        if dynamics.guides is None:
+        if guides_in(dynamics) is None:
             return beginning
         span = beginning.time, beginning.until
         found = initial_contact(dynamics, beginning.values, beginning.state, span, beginning.policy)
@@ -101,7 +102,7 @@ class GuideLaw(ResetLaw):
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> GuideLaw | None:
         """Return the law of a system with guides."""
-        if setting.dynamics.guides is None:
+        if guides_in(setting.dynamics) is None:
             return None
         return cls(setting, [k for k in free if setting.problem.events[k].name in EVENTS])
 
@@ -232,8 +233,8 @@ class GuideLaw(ResetLaw):
 
     def _is_held_for_a_time(self, p: np.ndarray) -> bool:
         """Return whether what acts on a body in the plane may set it in motion later."""
-        dynamics = self.dynamics
-        if dynamics.guides is None or not dynamics.guides.planar:
+        dynamics, guides = self.dynamics, guides_in(self.dynamics)
+        if guides is None or not guides.planar:
             return False
         if not self.sliding.guides_stand_still:
             return True

@@ -22,7 +22,7 @@ from daesolve.core.equations.elimination.jamming import NEAR
 from daesolve.core.events.law import Setting
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.posing.guides import JAM
+from daesolve.core.posing.contacts import JAM
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.solvers.grazing import guard_evaluator
 from daesolve.errors import ContactError, JamEvent, NoMotion, VariantError

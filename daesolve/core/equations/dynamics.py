@@ -18,13 +18,13 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from daesolve.core.equations.additions import Addition
 from daesolve.core.equations.contact_rows import ContactRow
 from daesolve.core.equations.drive_rows import DriveRow
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import entries_of, is_zero
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.events import Event
-from daesolve.core.posing.guides import OF_THEIR_OWN, Guides
 from daesolve.core.posing.inputs import NO_INPUTS, Inputs
 from daesolve.core.posing.symbols import Interval, Labels, velocity_name
 from daesolve.core.posing.value_names import ValueKind
@@ -276,8 +276,8 @@ class Dynamics:
     meters
         Powers, as functions of (t, x, p, u), whose integrals are outputs, with the units of the
         integrals.
-    guides
-        Supports whose loading is unknown; None if there are none.
+    additions
+        What features add.
     contacts
         The supports that can only push.
     peaks
@@ -323,7 +323,7 @@ class Dynamics:
     resets: Mapping[int, ResetRow] = field(default_factory=dict[int, ResetRow])
     discrete: tuple[str, ...] = ()
     meters: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict[str, tuple[ca.SX, str]])
-    guides: Guides | None = None
+    additions: tuple[Addition, ...] = ()
     contacts: tuple[ContactRow, ...] = ()
     peaks: tuple[str, ...] = ()
     after: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -390,15 +390,21 @@ class Dynamics:
     @property
     def posed_ranges(self) -> dict[str, Interval]:
         """The ranges of parameters and discrete values, without those that the library adds."""
-        added = {*self.switches, *(() if self.guides is None else self.guides.values.names)}
+        added = {*self.switches}
+        added.update(name for addition in self.additions for name in addition.added_values)
         added.update(name for row in self.drives for name in row.values)
         return {name: range_ for name, range_ in self.ranges.items() if name not in added}
+
+    @property
+    def needs_own_units(self) -> bool:
+        """Whether the states must stay in the units of the system; see `Addition`."""
+        return any(addition.needs_own_units for addition in self.additions)
 
     @cached_property
     def hidden_events(self) -> frozenset[str]:
         """The names of internal events, which are not listed."""
-        own = frozenset[str]() if self.guides is None else OF_THEIR_OWN
-        return own | {event.name for event in self.events if not event.listed}
+        unlisted = (event.name for event in self.events if not event.listed)
+        return frozenset(unlisted).union(*(addition.hidden_events for addition in self.additions))
 
     @property
     def goal_names(self) -> tuple[str, ...]:
@@ -418,10 +424,7 @@ class Dynamics:
 
         Discrete values, references and rates may change during a run.
         """
-        changing = {*self.discrete, *(list(self.values)[row.hold] for row in self.contacts)}
-        if self.guides is not None:
-            changing.update(self.guides.values.names)
-        return {n: values[n] for n in self.ranges if n in values and n not in changing}
+        return {n: values[n] for n in self.ranges if n in values and n not in self.discrete}
 
     def _holds(self) -> dict[str, int]:
         """Return the indices in p of the values that hold goals released at times, by goal."""

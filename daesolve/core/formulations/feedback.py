@@ -33,8 +33,8 @@ from daesolve.core.formulations.rates import (
 )
 from daesolve.core.formulations.semi_explicit import pushed_momentum, semi_explicit
 from daesolve.core.formulations.shares import overlap, with_shared_loads
+from daesolve.core.posing.contacts import JAM
 from daesolve.core.posing.events import FALLING, Event, Reset, Stop
-from daesolve.core.posing.guides import JAM
 from daesolve.core.posing.symbols import Labels
 from daesolve.core.posing.value_names import ValueKind
 

@@ -7,16 +7,27 @@ small, at a speed proportional to the regularisation speed. Free, fast sliding h
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-
-import casadi as ca
+from typing import Protocol, runtime_checkable
 
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.formulations.feedback import Feedback
 from daesolve.core.formulations.formulation import Elimination, Formulation
 from daesolve.core.formulations.problem import OdeProblem
 from daesolve.core.formulations.rates import Rate, Rates, check_rates
-from daesolve.core.posing.guides import AT_REST, OF_THEIR_OWN, SMOOTHING, Guides
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number
+
+
+@runtime_checkable
+class FadingFriction(Protocol):
+    """What a feature adds whose friction can fade at low speed."""
+
+    def faded_values(self, speed: float) -> dict[str, float]:
+        """Return the values of a run whose friction fades below a slip, m/s."""
+        ...
+
+    def faded(self, dynamics: Dynamics) -> Dynamics:
+        """Return the equations with friction that fades, and without events that it rules out."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +61,10 @@ class Regularised(Formulation):
 
     def values(self, dynamics: Dynamics) -> dict[str, float]:
         """Return the speed, if there are supports with friction."""
-        return {} if dynamics.guides is None else {SMOOTHING: float(self.speed)}
+        values: dict[str, float] = {}
+        for addition in _fading(dynamics):
+            values |= addition.faded_values(float(self.speed))
+        return values
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
         """Return the rate of each goal, as `Feedback` does."""
@@ -65,39 +79,16 @@ class Regularised(Formulation):
             The system has no pairs of supports, to whose friction this applies.
         """
         dynamics = elimination.dynamics
-        if dynamics.guides is None:
+        fading = _fading(dynamics)
+        if not fading:
             raise UnsupportedError(
                 "regularised applies to the friction of pairs of supports, but the system has "
                 "none; use feedback"
             )
-        smooth = _smoothed(dynamics, dynamics.guides)
-        return replace(Feedback().problem(replace(elimination, dynamics=smooth)), stiff=True)
+        for addition in fading:
+            dynamics = addition.faded(dynamics)
+        return replace(Feedback().problem(replace(elimination, dynamics=dynamics)), stiff=True)
 
 
-def _smoothed(dynamics: Dynamics, guides: Guides) -> Dynamics:
-    """Return the equations without a stop, with smooth slip directions in the plane."""
-    faded = [
-        (s.sense, s.slip / ca.sqrt(s.slip**2 + guides.smoothing**2))
-        for s in guides.rubbing
-        if s.sense is not None
-    ]
-    senses = ca.vertcat(ca.SX(0, 1), *[sense for sense, _ in faded])
-    smooth = ca.vertcat(ca.SX(0, 1), *[slip for _, slip in faded])
-
-    def written(expression: ca.SX) -> ca.SX:
-        return ca.substitute(expression, senses, smooth)
-
-    never = {AT_REST, *OF_THEIR_OWN}
-    return replace(
-        dynamics,
-        influence=written(dynamics.influence),
-        events=tuple(
-            replace(event, guard=ca.SX.ones(event.count, 1))
-            if event.name in never
-            else replace(event, guard=written(event.guards))
-            for event in dynamics.events
-        ),
-        outputs={name: written(value) for name, value in dynamics.outputs.items()},
-        recovered={name: written(value) for name, value in dynamics.recovered.items()},
-        meters={name: (written(power), unit) for name, (power, unit) in dynamics.meters.items()},
-    )
+def _fading(dynamics: Dynamics) -> list[FadingFriction]:
+    return [part for part in dynamics.additions if isinstance(part, FadingFriction)]

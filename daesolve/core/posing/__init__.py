@@ -1,4 +1,4 @@
-"""What users pose: named symbols, goals, events, supports of guides."""
+"""What users pose: named symbols, goals, events, tables."""
 
 from daesolve.core.posing.numpy_calls import explain_calls
 

@@ -4,6 +4,8 @@ TOUCHING = 1e-12
 """The least distance, m, that counts as a closed gap, even if no gap was ever larger."""
 ACCUMULATED = "accumulated"
 """The event that ends omitted impacts, which are lower than the height of a closed gap."""
+JAM = "jam"
+"""The event at which reactions grow without bound."""
 REST = "rest"
 """The event at which everything that moves has come to rest on its contacts."""
 PENDING, ENDS = "accumulating", "accumulated_at"

@@ -37,6 +37,8 @@ class Direction(Enum):
 
 
 FALLING, EITHER, RISING = Direction.FALLING, Direction.EITHER, Direction.RISING
+AT_REST = "at_rest"
+"""The event under which a run records that a body has come to rest and something holds it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,11 @@ class Action:
     def counts_past(self) -> bool:
         """Whether the action applies wherever the guard is past zero, not only at the passage."""
         return any(getattr(part, "whenever_past", False) for part in self.parts)
+
+    @property
+    def leaves_motion(self) -> bool:
+        """Whether the motion beyond the event is the one before it, so that steps may pass it."""
+        return any(getattr(part, "changes_no_motion", False) for part in self.parts)
 
     @property
     def interrupts(self) -> bool:

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import casadi as ca
 
@@ -189,6 +189,8 @@ class Goal:
     at_start: bool = False
     held_by: str = ""
     reaction: ca.SX = field(init=False)
+    posed_at: ClassVar[str] = ""
+    """The point at which a feature poses what such goals add to a system."""
 
     def __post_init__(self) -> None:
         check_feedback(self.name, self.rate, self.scale)
@@ -253,16 +255,6 @@ class Nonholonomic(Goal):
     >>> across = q.dot.y * ca.cos(q.phi) - q.dot.x * ca.sin(q.phi)
     >>> blade = ds.Nonholonomic("blade", across, unit="N")  # a skate does not move sideways
     """
-
-
-@dataclass(frozen=True, eq=False)
-class Sticking(Nonholonomic):
-    """A slip that dry friction holds until its reaction reaches a limit.
-
-    It takes the parameters of `Goal`, and `bears`: the limit, in the unit of the reaction.
-    """
-
-    bears: Expression = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,7 @@ def keep(request: Request, prepared: Prepared) -> None:
     if problem.rhs.n_instructions() < FROM or type(problem) is not OdeProblem:
         return
     own = prepared.dynamics is dynamics and problem.events is dynamics.events
-    if not own or prepared.transitions is not None or dynamics.guides is not None:
+    if not own or prepared.transitions is not None:
         return
     if problem.chart is not None or problem.project is not None:
         return

@@ -361,7 +361,7 @@ def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe
         request.until,
         stiff=recognised,
         switches=posed.dynamics.switches,
-        nudged=posed.dynamics.guides is not None,
+        nudged=posed.dynamics.needs_own_units,
         drives=Drives.of(whole, posed.dynamics),
     )
     return stiff and replace(stiff, stretch=probe.reset_after), probe
@@ -459,7 +459,7 @@ def _own_scales(
 def _scaling(posed: _Posed, request: Request, probe: Probe, notes: list[str]) -> Scaling:
     """Choose the powers of two by which states and time are divided for the solver."""
     problem, start = posed.problem, posed.initial.start
-    if posed.dynamics.guides is not None:
+    if posed.dynamics.needs_own_units:
         return Scaling()
     found = scaling_of(
         problem,

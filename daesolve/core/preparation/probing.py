@@ -16,7 +16,6 @@ from daesolve.core.expressions.blocks import StateFunction
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.formulations.feedback import ROWS
 from daesolve.core.posing.events import Event
-from daesolve.core.posing.guides import QUICK
 from daesolve.core.preparation.driven_probe import Drives
 from daesolve.core.preparation.scaling import Begin
 from daesolve.core.preparation.sizes import PROBE_RTOL, UNKNOWN_STEP, Probe, measured
@@ -268,7 +267,7 @@ def _leads_away(event: Event) -> bool:
     """Return whether no motion lies beyond a reset as it was before it."""
     if event.name == ROWS:
         return True
-    return event.then.reset is not None and event.name != QUICK and not event.then.counts_past
+    return event.then.reset is not None and not (event.then.leaves_motion or event.then.counts_past)
 
 
 def _beyond(

@@ -155,7 +155,7 @@ class Dependent:
 
 def _with_switches(system: System) -> System:
     """Return a system with its switches, which stay where goals go: these may be watched."""
-    if isinstance(system, MechanicalSystem) and system.guides is not None:
+    if isinstance(system, MechanicalSystem) and system.pairs != ():
         return system
     return system.posed
 

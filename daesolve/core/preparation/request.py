@@ -166,7 +166,8 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
     ):
         if not is_one_of(given, known):
             raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
-    if request.variant_policy != "continuity" and dynamics.guides is None:
+    options = {option for addition in dynamics.additions for option in addition.options}
+    if request.variant_policy != "continuity" and "variant_policy" not in options:
         raise UnsupportedError(
             f"variant_policy = {request.variant_policy!r} applies to pairs of supports, but "
             "the system has none: leave it out"

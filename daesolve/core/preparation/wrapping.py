@@ -128,9 +128,7 @@ def _at_instants(dynamics: Dynamics) -> Iterator[tuple[str, ca.Function]]:
     for reset in dynamics.resets.values():
         for row in reset.momentary:
             parts += [*row.chain, row.jacobian, row.bias]
-    if dynamics.guides is not None:
-        for support in dynamics.guides.rubbing:
-            parts += [support.normal, support.friction]
+    parts += [part for addition in dynamics.additions for part in addition.expressions]
     parts += [dynamics.mass, dynamics.force, dynamics.influence]
     inputs = [dynamics.t, dynamics.x, dynamics.reactions, dynamics.p]
     yield "what acts at an instant", ca.Function("instant", inputs, [ca.veccat(*parts)], CSE)

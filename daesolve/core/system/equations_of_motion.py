@@ -202,7 +202,7 @@ class _Reported:
 
 
 def equations_of_motion(system: PosedMechanics) -> Dynamics:
-    """Return the equations of a system without pairs of supports.
+    """Return the equations of a posed system.
 
     Raises
     ------
@@ -266,7 +266,10 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         inputs=system.inputs,
         drives=drive_rows(system.drives, plain),
     )
-    return replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, plain))
+    dynamics = replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, plain))
+    for addition in system.additions:
+        dynamics = addition.completed(dynamics, system)
+    return dynamics
 
 
 def _written(

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import casadi as ca
 
+from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.digest import NoDigestError, digest_of
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.goals import (
@@ -23,9 +24,7 @@ from daesolve.core.posing.goals import (
     expression_of,
     without_calls,
 )
-from daesolve.core.posing.guides import Guides, SupportAction
 from daesolve.core.posing.inputs import NO_INPUTS, Drive, Inputs
-from daesolve.core.posing.supports import VariantPair
 from daesolve.core.posing.symbols import (
     Auxiliaries,
     DifferentiableVector,
@@ -47,6 +46,14 @@ _NO_REACTIONS = SymbolVector((), (), "reaction")
 _NO_UNKNOWNS = DifferentiableVector((), (), "implicit unknown")
 _NO_QUADRATURES = SymbolVector((), (), "quadrature")
 _NO_AUXILIARIES = Auxiliaries({}, {})
+
+
+class PosedAddition:
+    """What a feature has added to a posed system, with what it adds to the equations."""
+
+    def completed(self, dynamics: Dynamics, system: PosedMechanics) -> Dynamics:
+        """Return the equations of the system with what this adds; a subclass adds something."""
+        return dynamics
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -129,7 +136,8 @@ class PosedMechanics(Piecewise):
     outputs: Mapping[str, Output] = field(default_factory=dict[str, Output])
     recovered: Mapping[str, Output] = field(default_factory=dict[str, Output])
     meters: Mapping[str, Output] = field(default_factory=dict[str, Output])
-    pairs: Sequence[VariantPair] = ()
+    pairs: Sequence[object] = ()
+    additions: Sequence[PosedAddition] = ()
     peaks: Sequence[str] = ()
     after: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
@@ -243,30 +251,6 @@ class PosedControl(Piecewise):
         for event in self.events:
             if jumps(event.guards):
                 yield event.name, event.guards, None
-
-
-def with_switches(guides: Guides, posed: Piecewise) -> Guides:
-    """Write the supports of guides with the switches of the system that holds their forces.
-
-    Otherwise, decisions at the instant of a switch would use the value before it.
-    """
-
-    def written(support: SupportAction) -> SupportAction:
-        # Only slips that jump have switches: the others do not pass a guard at once.
-        return replace(
-            support,
-            normal=posed.smoothed(support.normal),
-            friction=posed.smoothed(support.friction),
-            slip=posed.smoothed(support.slip) if jumps(support.slip) else support.slip,
-        )
-
-    if posed.switching is None or posed.switching.plain:
-        return guides
-    supports = tuple(
-        (None if first is None else written(first), written(second))
-        for first, second in guides.supports
-    )
-    return replace(guides, supports=supports)
 
 
 def _entries(

@@ -138,7 +138,7 @@ def reduced_equations(
 
 def _ideal(dynamics: Dynamics) -> bool:
     """Return whether all reactions act along the gradients of their goals, and drop out."""
-    if dynamics.relations or dynamics.guides is not None:
+    if dynamics.relations:
         return False
     count = dynamics.reactions.numel()
     own = [row for row in dynamics.rows if row.reaction is not None]

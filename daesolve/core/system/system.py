@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -11,7 +11,7 @@ from typing import TypeVar
 import casadi as ca
 
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.features import Extended
+from daesolve.core.features import Extended, added
 from daesolve.core.posing.events import Event, joined
 from daesolve.core.posing.goals import (
     Expression,
@@ -22,9 +22,7 @@ from daesolve.core.posing.goals import (
     Relation,
     as_scalar,
 )
-from daesolve.core.posing.guides import FRICTION_WORK, Guides, guide_events, guides
-from daesolve.core.posing.supports import check_pairs, check_supports
-from daesolve.core.posing.symbols import DifferentiableVector, time
+from daesolve.core.posing.symbols import DifferentiableVector
 from daesolve.core.results.showing import Displayable
 from daesolve.core.system.checking import (
     check_degrees,
@@ -47,14 +45,11 @@ from daesolve.core.system.posed import (
     PosedMechanics,
     is_empty,
     outputs_changed,
-    with_switches,
 )
 from daesolve.core.system.rows import check_resets
-from daesolve.core.system.shared_slips import with_shared_slips
 from daesolve.core.system.unilateral import (
     check_held,
     contacts_of,
-    watched_for_jams,
     with_contacts,
     with_sticking,
 )
@@ -64,6 +59,8 @@ __all__ = ["ControlSystem", "Forces", "MechanicalSystem", "Output", "System"]
 
 METHODS = "methods of systems"
 """The point at which features add methods."""
+PAIRS = "pairs of systems"
+"""The point at which a feature poses what is handed over as `pairs`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +124,8 @@ class MechanicalSystem(PosedMechanics, Extended, Displayable, point=METHODS):
         The switches; the library fills this in.
     inputs
         External actions, from `inputs`; forces, goals, events and outputs may contain them.
-    drives
-        The parts that tables and sampled laws add; the library fills this in.
+    drives, additions
+        What tables and sampled laws add, and features; the library fills these in.
     after
         For a goal, by name: the velocities (of those in the goal) and goals that the elimination
         treats before its reaction. The reaction must influence what these leave, wherever the
@@ -259,42 +256,29 @@ class MechanicalSystem(PosedMechanics, Extended, Displayable, point=METHODS):
         return _in_short(self, self.coordinates.names)
 
     @cached_property
-    def guides(self) -> Guides | None:
-        """The parts that its pairs of supports add."""
-        check_pairs(self.pairs, self.goals)
-        if not len(self.pairs):
-            return None
-        rates = self.coordinates.dot.vector
-        moving = rates if self.velocities is None else ca.vertcat(rates, self.v.vector)
-        others = [part for own in (self.implicit, self.auxiliaries) for part in (own, own.dot)]
-        found = ca.vertcat(*[part.vector for part in others])
-        check_supports(self.pairs, self.coordinates.vector, moving, found)
-        freedom = len(self.v) - sum(isinstance(goal, Goal) for goal in self.goals)
-        timed = [goal.residual for goal in self.goals if isinstance(goal, Goal)]
-        return guides(
-            self.pairs,
-            (self.coordinates.vector, rates),
-            self.v.vector,
-            freedom,
-            not ca.depends_on(ca.vertcat(ca.SX(0, 1), *timed), time),
-            self.in_velocities,
-        )
-
-    @cached_property
     def posed(self) -> MechanicalSystem:
-        """The system with what its supports, shared slips and piecewise expressions add."""
-        if (shared := with_shared_slips(self)) is not self:
-            return shared.posed
-        return _switched(self) if self.guides is None else _guided(self, self.guides)
+        """The system with what features add to it, and its piecewise expressions."""
+        for pose in self._posers:
+            if (whole := pose(self)) is not self:
+                return whole.posed
+        return _switched(self)
+
+    @property
+    def _posers(self) -> Iterator[Callable[[MechanicalSystem], MechanicalSystem]]:
+        """What features register for such goals, and for `pairs`."""
+        points = (goal.posed_at for goal in self.goals if isinstance(goal, Goal))
+        for point in dict.fromkeys(point for point in points if point):
+            yield from added(point)
+        if self.pairs != ():
+            posers = added(PAIRS)
+            if not posers:
+                raise PosingError("no feature poses pairs: leave out pairs, or add the feature")
+            yield from posers
 
     @cached_property
     def dynamics(self) -> Dynamics:
         """The equations, symbolic and not yet eliminated."""
-        if self.guides is None:
-            posed = self.posed
-            return equations_of_motion(self) if posed is self else posed.dynamics
-        written = with_switches(self.guides, self.posed.posed)
-        return watched_for_jams(replace(self.posed.dynamics, guides=written), written)
+        return equations_of_motion(self) if self.posed is self else self.posed.dynamics
 
     def without(self, names: Iterable[str]) -> MechanicalSystem:
         """Return the system without some goals; their reactions are zero wherever they occur."""
@@ -472,22 +456,4 @@ def _switched(system: _Posed) -> _Posed:
         discrete=system.discrete.joined(found.values),
         events=(*system.events, *found.events),
         switching=found,
-    )
-
-
-def _guided(system: MechanicalSystem, guides: Guides) -> MechanicalSystem:
-    """Return the system with the reactions, forces and events of its supports."""
-    v = system.v.vector
-    kinetic = system.kinetic
-    if kinetic is None:
-        assert system.mass_matrix is not None
-        kinetic = ca.dot(v, system.mass_matrix @ v) / 2
-    return replace(
-        system,
-        pairs=(),
-        reactions=system.reactions.joined(guides.reactions),
-        discrete=system.discrete.joined(guides.values),
-        force=system.applied_force + guides.force,
-        events=(*system.events, *guide_events(guides, as_scalar("the kinetic energy", kinetic))),
-        meters={**system.meters, FRICTION_WORK: (guides.power(v), "J")},
     )

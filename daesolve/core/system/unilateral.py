@@ -6,27 +6,21 @@ contact opens and its constraint is released; if the gap is zero again, it close
 (Signorini's conditions 0 <= N, 0 <= gap'', N gap'' = 0). If one of them has friction,
 `modes.rubbing_law` decides for all together which open, stick and slide: a sticking contact is a
 constraint on its slip, and a sliding one is pushed against its slip by mu N.
-
-Supports with friction can jam: their reactions grow without bound while the body still slides. The
-equations for the reactions have the matrix Phi M^-1 (n + f tau) of the loaded supports. Its
-determinant relative to the friction-free one is 1 without friction and zero where the body jams.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.contact_rows import ContactFriction, ContactRow, SpatialRubbing
 from daesolve.core.equations.dynamics import Dynamics, GoalRow
-from daesolve.core.expressions.determinants import determinant
-from daesolve.core.expressions.linear import solve_definite
-from daesolve.core.posing.contacts import ACCUMULATED, ENDS, PENDING, REST
-from daesolve.core.posing.events import FALLING, RISING, Event, Reset, Stop
+from daesolve.core.posing.contacts import ACCUMULATED, ENDS, JAM, PENDING, REST
+from daesolve.core.posing.events import FALLING, RISING, Event, Reset
 from daesolve.core.posing.goals import (
     AnyGoal,
     Expression,
@@ -35,7 +29,6 @@ from daesolve.core.posing.goals import (
     Nonholonomic,
     as_scalar,
 )
-from daesolve.core.posing.guides import JAM, Guides
 from daesolve.core.posing.symbols import Interval, Parameters, time
 from daesolve.core.system.spatial_friction import (
     SpatialFriction,
@@ -50,10 +43,6 @@ CLOSED = Interval(0.0, 1.0)
 """The allowed values of `contact_<name>` and `sticks_<name>`."""
 SIDE = Interval(-1.0, 1.0)
 """The allowed values of `slides_<name>`."""
-JAMMED = 1e-6
-"""The fraction of the friction-free determinant below which supports have jammed."""
-LARGEST = 12
-"""The number of pairs beyond which the determinant is too long an expression."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -449,52 +438,3 @@ def check_held(goals: Sequence[AnyGoal], pairs: Sequence[object]) -> None:
                 f"{goal.held_by!r}, which must then be the only contact of the system, not one "
                 f"of {len(contacts)}: opening is decided for single reactions"
             )
-
-
-def watched_for_jams(dynamics: Dynamics, guides: Guides) -> Dynamics:
-    """Return the equations with the event `jam`.
-
-    Raises
-    ------
-    PosingError
-        The forces also direct other reactions, or there are too many pairs.
-    """
-    count = len(guides.pairs)
-    own = sum(row.reaction is not None for row in dynamics.rows)
-    if dynamics.relations or dynamics.reactions.numel() != own + count:
-        raise PosingError(
-            "pairs of supports can be combined only with ideal constraints, not with other "
-            "reactions that the forces direct"
-        )
-    if count > LARGEST:
-        raise PosingError(f"a system may have at most {LARGEST} pairs of supports, not {count}")
-    stop = Stop(
-        "the supports jam: their reactions grow without bounds while the body still slides, and "
-        "dry friction of rigid bodies determines no motion after it"
-    )
-    ratio = determinant_ratio(dynamics, guides)
-    event = Event(JAM, ratio - JAMMED, FALLING, stop)
-    return replace(dynamics, events=(*dynamics.events, event))
-
-
-def determinant_ratio(dynamics: Dynamics, guides: Guides) -> ca.SX:
-    """Return det Phi M^-1 (n + f tau) over det Phi M^-1 n for the loaded supports."""
-    ideal = [row for row in dynamics.rows if row.reaction is not None]
-    kept = ca.vertcat(*[row.jacobian for row in dynamics.rows if row.reaction is None])
-    normals, frictions = list[ca.SX](), list[ca.SX]()
-    for k, (first, second) in enumerate(guides.supports):
-        share = (1 + guides.variants[k]) / 2
-        normal, friction = share * second.normal, share * second.friction
-        if first is not None:
-            normal -= (1 - share) * first.normal
-            friction -= (1 - share) * first.friction
-        normals.append(normal)
-        frictions.append(friction)
-    held = solve_definite(dynamics.mass, kept.T)
-    if ideal:
-        rows = ca.vertcat(*[row.jacobian for row in ideal])
-        loose = ca.vertcat(*[0.0 if row.hold is None else 1.0 - row.hold for row in ideal])
-        free = solve_definite(dynamics.mass, rows.T)
-        held = held - free @ solve_definite(rows @ free + ca.diag(loose), rows @ held)
-    without = held.T @ ca.horzcat(*normals)
-    return determinant(without + held.T @ ca.horzcat(*frictions)) / determinant(without)

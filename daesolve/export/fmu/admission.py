@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import casadi as ca
 
 from daesolve.contact.laws.contact_law import ContactLaw
+from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.posing.value_names import ValueKind
@@ -55,13 +56,14 @@ def _check_laws(prepared: Prepared) -> None:
         names = ", ".join(repr(row.name) for row in dynamics.contacts)
         whose = f"the event {events[law.events[0]].name!r}"
         whose = f"the contacts {names}" if names else whose
-        whose = "the pairs of supports" if dynamics.guides is not None else whose
-        posed = names or dynamics.guides is not None
+        guided = guides_in(dynamics) is not None
+        whose = "the pairs of supports" if guided else whose
+        posed = names or guided
         by = "complementarity" if posed else f"the law {type(law).__name__}"
         raise UnsupportedError(
             f"what follows at {whose} is decided by {by}, which cannot be written "
             "as an expression of the state: "
-            f"{'run it with solve' if dynamics.guides is not None else ELSEWHERE}"
+            f"{'run it with solve' if guided else ELSEWHERE}"
         )
     names = [row.name for row in dynamics.contacts]
     if len(names) > 1:

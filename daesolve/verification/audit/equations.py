@@ -15,8 +15,8 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.posing.guides import FRICTION_WORK
 from daesolve.core.posing.goals import Goal, Nonholonomic
-from daesolve.core.posing.guides import FRICTION_WORK
 from daesolve.core.results.trajectory.findings import Finding, unchecked
 from daesolve.verification.audit.certificate import Certificate
 from daesolve.verification.audit.expressions import (

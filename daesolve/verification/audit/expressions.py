@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.posing.guides import SHARP, SMOOTHING
 from daesolve.core.posing.axes import Axis
 from daesolve.core.posing.goals import Goal, Implicit
-from daesolve.core.posing.guides import SHARP, SMOOTHING
 from daesolve.core.posing.inputs import Lookup
 from daesolve.core.posing.symbols import time
 from daesolve.verification.audit.certificate import Certificate

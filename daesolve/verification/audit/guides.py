@@ -17,7 +17,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.core.posing.guides import SHARP, SMOOTHING
+from daesolve.contact.posing.guides import SHARP, SMOOTHING
 from daesolve.core.posing.symbols import time
 from daesolve.core.results.trajectory.findings import Finding, unchecked
 from daesolve.verification.audit.certificate import NODES, rates

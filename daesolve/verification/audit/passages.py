@@ -13,9 +13,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.core.posing.contacts import ACCUMULATED, REST
+from daesolve.core.posing.contacts import ACCUMULATED, JAM, REST
 from daesolve.core.posing.events import Event
-from daesolve.core.posing.guides import JAM
 from daesolve.core.results.trajectory.findings import Finding, Verdict, unchecked
 from daesolve.core.results.trajectory.results import EventRecord
 from daesolve.verification.audit.certificate import FINE, Certificate, fine, same_instant

@@ -129,11 +129,9 @@ class Simulator:
         system, request, _ = requested_of(source, until, initial, options)
         request, unset = _with_unset(system, request)
         prepared = prepare_once(system, request)
-        if prepared.dynamics.guides is not None:
-            raise UnsupportedError(
-                "a simulator does not support pairs of supports, because a body coming to rest "
-                "between them is integrated in one piece; use solve, or contacts with friction"
-            )
+        for addition in prepared.dynamics.additions:
+            if addition.whole_motions:
+                raise UnsupportedError(f"a simulator does not support {addition.whole_motions}")
         self._first = self._prepared = replace(prepared, until=math.inf)
         self._inputs = HeldInputs(prepared, system, unset)
         self._record = record

@@ -177,8 +177,8 @@ UNIT = 1e-6
 PLACES = ("first", "second")
 
 
-def check_pairs(pairs: Sequence[Any], goals: Sequence[AnyGoal]) -> None:
-    """Refuse invalid pairs, and pairs that do not match the number of kept constraints.
+def check_pairs(pairs: Sequence[Any], goals: Sequence[AnyGoal]) -> tuple[VariantPair, ...]:
+    """Return pairs, or refuse invalid ones, and those that do not match the kept constraints.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def check_pairs(pairs: Sequence[Any], goals: Sequence[AnyGoal]) -> None:
         if names.count(name) > 1:
             raise PosingError(f"two pairs of supports have the same name, {name!r}")
     if not len(pairs):
-        return
+        return ()
     if not isinstance(goals, Sequence):
         raise PosingError(f"goals must be a list, not a {type(goals).__name__}")
     kept = [goal.name for goal in goals if isinstance(goal, Goal) and not goal.ideal]
@@ -205,6 +205,7 @@ def check_pairs(pairs: Sequence[Any], goals: Sequence[AnyGoal]) -> None:
             f"{_counted(len(pairs))} of supports ({', '.join(names)}) must keep as many goals, "
             f"posed with ideal=False, but there {'is' if len(kept) == 1 else 'are'} {counted}"
         )
+    return tuple(pairs)
 
 
 def check_supports(

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions.identity import vanishes
 from daesolve.core.posing.events import RISING, Action, Event, Reset, joined
-from daesolve.core.posing.goals import AnyGoal, Expression, Nonholonomic, Relation, Sticking
+from daesolve.core.posing.goals import AnyGoal, Expression, Nonholonomic, Relation
 from daesolve.core.posing.symbols import Interval, Parameters
 from daesolve.core.system.posed import PosedMechanics, outputs_changed
 
@@ -28,6 +28,17 @@ LEAST = 1e-150
 Written = Callable[[Expression], ca.SX]
 """Writes an expression with the shares."""
 _Posed = TypeVar("_Posed", bound=PosedMechanics)
+
+
+@dataclass(frozen=True, eq=False)
+class Sticking(Nonholonomic):
+    """A slip that dry friction holds until its reaction reaches a limit.
+
+    It takes the parameters of `Goal`, and `bears`: the limit, in the unit of the reaction.
+    """
+
+    posed_at: ClassVar[str] = "slips that stick"
+    bears: Expression = 0.0
 
 
 @dataclass(frozen=True, eq=False)

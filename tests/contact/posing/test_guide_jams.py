@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.core.system.unilateral import JAMMED, determinant
+from daesolve.contact.posing.pairs import JAMMED
+from daesolve.core.expressions.determinants import determinant
 from daesolve.errors import JamEvent, PosingError
 
 MOMENT, SPEED = 0.1, 3.0

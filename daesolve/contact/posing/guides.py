@@ -15,20 +15,22 @@ dry friction".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import casadi as ca
 
-from daesolve.core.posing.events import FALLING, RISING, Event, Reset
+from daesolve.contact.posing.supports import Support, VariantPair, Vector
+from daesolve.core.equations.additions import Addition
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.posing.events import AT_REST, FALLING, RISING, Event, Reset
 from daesolve.core.posing.goals import Expression
-from daesolve.core.posing.supports import Support, VariantPair, Vector
 from daesolve.core.posing.symbols import Parameters, SymbolVector, discrete, reactions, time
 from daesolve.core.posing.value_names import ValueKind
 
-SWITCH, AT_REST, JAM = "support_switch", "at_rest", "jam"
-"""Events that guides add: another support is loaded, the slip ends, reactions grow without
-bound."""
+SWITCH = "support_switch"
+"""The event that guides add, besides `AT_REST`, where another support is loaded."""
 RELEASED = "breaks_loose"
 """The name under which a run records that a body held by friction begins to slide."""
 SLOW, QUICK, TURNED = "slow", "quick", "slip_turned"
@@ -82,7 +84,7 @@ class SupportAction:
 
 
 @dataclass(frozen=True, eq=False)
-class Guides:
+class Guides(Addition):
     """The parts that pairs of supports add to a system, in the symbols of the system.
 
     Parameters
@@ -109,6 +111,58 @@ class Guides:
     variants: ca.SX
     supports: tuple[tuple[SupportAction | None, SupportAction], ...]
     still: bool
+    hidden_events: ClassVar[Collection[str]] = OF_THEIR_OWN
+    recorded_events: ClassVar[Collection[str]] = (AT_REST,)
+    options: ClassVar[Collection[str]] = ("variant_policy",)
+    needs_own_units: ClassVar[bool] = True
+    whole_motions: ClassVar[str] = (
+        "pairs of supports, because a body coming to rest between them is integrated in one piece; "
+        "use solve, or contacts with friction"
+    )
+
+    @property
+    def added_values(self) -> tuple[str, ...]:
+        """The names of its discrete values."""
+        return self.values.names
+
+    @property
+    def expressions(self) -> list[ca.SX]:
+        """The normals and the friction of its supports."""
+        return [part for support in self.rubbing for part in (support.normal, support.friction)]
+
+    def faded_values(self, speed: float) -> dict[str, float]:
+        """Return the values of a run whose friction fades below a slip, m/s."""
+        return {SMOOTHING: speed}
+
+    def faded(self, dynamics: Dynamics) -> Dynamics:
+        """Return the equations without a stop, with smooth slip directions in the plane."""
+        faded = [
+            (s.sense, s.slip / ca.sqrt(s.slip**2 + self.smoothing**2))
+            for s in self.rubbing
+            if s.sense is not None
+        ]
+        senses = ca.vertcat(ca.SX(0, 1), *[sense for sense, _ in faded])
+        smooth = ca.vertcat(ca.SX(0, 1), *[slip for _, slip in faded])
+
+        def written(expression: ca.SX) -> ca.SX:
+            return ca.substitute(expression, senses, smooth)
+
+        never = {AT_REST, *OF_THEIR_OWN}
+        return replace(
+            dynamics,
+            influence=written(dynamics.influence),
+            events=tuple(
+                replace(event, guard=ca.SX.ones(event.count, 1))
+                if event.name in never
+                else replace(event, guard=written(event.guards))
+                for event in dynamics.events
+            ),
+            outputs={name: written(value) for name, value in dynamics.outputs.items()},
+            recovered={name: written(value) for name, value in dynamics.recovered.items()},
+            meters={
+                name: (written(power), unit) for name, (power, unit) in dynamics.meters.items()
+            },
+        )
 
     @property
     def smoothing(self) -> ca.SX:
@@ -150,6 +204,18 @@ class Guides:
     def rubbing(self) -> list[SupportAction]:
         """All supports in order."""
         return [support for pair in self.supports for support in pair if support is not None]
+
+
+def guides_in(dynamics: Dynamics) -> Guides | None:
+    """Return the guides of a system; None if it has no pairs of supports."""
+    return next((part for part in dynamics.additions if isinstance(part, Guides)), None)
+
+
+def the_guides(dynamics: Dynamics) -> Guides:
+    """Return the guides of a system with pairs of supports."""
+    found = guides_in(dynamics)
+    assert found is not None
+    return found
 
 
 def guides(
@@ -214,6 +280,13 @@ def guides(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _QuickerMotion(Reset):
+    """Another energy counts as slow."""
+
+    changes_no_motion: ClassVar[bool] = True
+
+
 def guide_events(guides: Guides, kinetic: ca.SX) -> list[Event]:
     """Return the events at which the loaded supports change or the motion ends.
 
@@ -241,7 +314,7 @@ def guide_events(guides: Guides, kinetic: ca.SX) -> list[Event]:
         events.append(Event(AT_REST, slips, FALLING, Reset(other_senses)))
     if not guides.planar and guides.still:
         slow = guides.values[SLOW_ENERGY]
-        quick = Reset({SLOW_ENERGY: QUICKER * slow})
+        quick = _QuickerMotion({SLOW_ENERGY: QUICKER * slow})
         # Ratios, so that rounding does not hide them when the motion is slow.
         events.append(Event(SLOW, kinetic / slow - 1.0, FALLING, Reset()))
         events.append(Event(QUICK, kinetic / slow - QUICKER / SLOW_PART, RISING, quick))

@@ -10,6 +10,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.contact.friction import Pad, Support, VariantPair
+from daesolve.contact.posing.guides import guides_in
 from daesolve.errors import (
     NoDerivativeError,
     OutOfRangeError,
@@ -118,7 +119,7 @@ def test_a_support_that_cannot_be_is_named(given, kind, told):
 
 def test_normals_of_length_one_are_taken_as_numbers_and_as_columns():
     for normal in ((0, -1), ca.SX([0.0, -1.0]), (0.0, -ca.cos(PLATE.turn))):
-        assert with_front(normal=normal).guides is not None
+        assert guides_in(with_front(normal=normal).dynamics) is not None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""What users pose of contacts and guides, and what it adds to a system and to its equations."""
