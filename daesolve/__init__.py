@@ -46,6 +46,7 @@ register(
     "daesolve.contact.laws.contact_law:ContactLaw",
     "daesolve.contact.laws.guide_law:GuideLaw",
 )
+register("systems with contacts", "daesolve.contact.posing.posed_contacts:complete_contacts")
 register("pairs of systems", "daesolve.contact.posing.pairs:pose_pairs")
 register("slips that stick", "daesolve.contact.posing.shared_slips:with_shared_slips")
 register("watches", "daesolve.verification.kept_places:Glance")

@@ -9,6 +9,7 @@ from . import nonholonomic as nonholonomic
 from . import typing as typing
 from .analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from .contact import friction as friction
+from .contact.posing.contacts import Contact as Contact
 from .core import solvers as solvers
 from .core.formulations import GGL as GGL
 from .core.formulations import Feedback as Feedback
@@ -68,7 +69,6 @@ from .core.solvers import Taylor as Taylor
 from .core.system.consistent_state import consistent_state as consistent_state
 from .core.system.system import ControlSystem as ControlSystem
 from .core.system.system import MechanicalSystem as MechanicalSystem
-from .core.system.unilateral import Contact as Contact
 from .ensembles import sweep as sweep
 from .errors import DaesolveError as DaesolveError
 from .export import fmu as fmu

@@ -17,6 +17,7 @@ from typing import Any
 import casadi as ca
 
 from daesolve.analysis.prescribed import prescribed
+from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.guides import guides_in
 from daesolve.core.encoding import is_tuple
 from daesolve.core.equations.dynamics import Dynamics
@@ -94,7 +95,7 @@ def computed_torque(
             "numbers must be equal; give the values of other inputs in inputs={...}"
         )
     task, dynamics = replace(task, drives=drives), task.system.dynamics
-    if dynamics.contacts or guides_in(dynamics) is not None:
+    if contacts_in(dynamics) or guides_in(dynamics) is not None:
         raise UnsupportedError(
             "computed torque does not support contacts or pairs of supports, because it is not "
             "known in advance which are loaded"

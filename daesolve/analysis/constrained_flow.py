@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.logarithmic_gradient import hashed_values
+from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.evaluation import ArrayFunction
@@ -159,7 +160,7 @@ def _check(dynamics: Dynamics) -> None:
             "forces or relations direct the reactions, but volumes need a separate ideal reaction "
             "for each constraint"
         )
-    if dynamics.contacts or guides_in(dynamics) is not None:
+    if contacts_in(dynamics) or guides_in(dynamics) is not None:
         raise PosingError(
             "contacts or supports switch the motion, but volumes need a smooth motion"
         )

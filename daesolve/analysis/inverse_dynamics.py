@@ -19,6 +19,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.prescribed import Prescribed, check_freedom, prescribed
+from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.consistency import instantaneous
 from daesolve.core.expressions.evaluation import ArrayFunction, Evaluator
@@ -169,7 +170,7 @@ def inverse_dynamics(
 def _check(task: Prescribed) -> None:
     dynamics = task.system.dynamics
     modes = [row.name for row in dynamics.rows if row.hold is not None]
-    if dynamics.contacts or guides_in(dynamics) is not None or modes:
+    if contacts_in(dynamics) or guides_in(dynamics) is not None or modes:
         raise UnsupportedError(
             "inverse dynamics does not support contacts that open or pairs of supports, because "
             "it is not known in advance which are loaded; pose the motion as goals (ds.Holonomic) "

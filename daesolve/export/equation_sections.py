@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from daesolve.contact.posing.supports import Support, VariantPair
+from daesolve.contact.posing.contacts import Contact
+from daesolve.contact.posing.supports import Support, VariantPair, pairs_of
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.posing.events import Action, Direction, Event, Record, Reset, Stop
 from daesolve.core.posing.goals import AnyGoal, Expression, Goal, Implicit, Invariant, Relation
 from daesolve.core.posing.symbols import velocity_name
 from daesolve.core.system.posed import PosedControl, PosedMechanics
-from daesolve.core.system.unilateral import Contact
 from daesolve.export.forms import letters, symbol
 from daesolve.export.sections import PAGE, EquationSection, EquationWriter, named, not_zero
 
@@ -85,7 +85,7 @@ def symbols_of(system: System) -> dict[str, str]:
     for number, (name, text) in enumerate(multipliers.items(), 1):
         if many[text] > 1:
             multipliers[name] = f"\\lambda_{{{number}}}"
-    supports = {pair.name: symbol(f"N_{pair.name}") for pair in system.pairs}
+    supports = {pair.name: symbol(f"N_{pair.name}") for pair in pairs_of(system.pairs)}
     return {**multipliers, **supports, **found}
 
 
@@ -266,7 +266,7 @@ class _Page:
             "At most one support of each pair is loaded; the library finds out which. The "
             "reaction of a pair is its second support's reaction minus its first support's."
         ]
-        parts += [self._pair(pair) for pair in system.pairs]
+        parts += [self._pair(pair) for pair in pairs_of(system.pairs)]
         return EquationSection("Pairs of supports", "\n\n".join(parts))
 
     def _pair(self, pair: VariantPair) -> str:

@@ -9,6 +9,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.dynamics import ResetRow
 from daesolve.core.equations.elimination.impacts import changed_by, settle_function
@@ -261,7 +262,7 @@ class Plant:
     def _decided(self) -> frozenset[int]:
         """The indices of events after which laws of contact decide."""
         found: set[int] = set()
-        for row in self.equations.dynamics.contacts:
+        for row in contacts_in(self.equations.dynamics):
             found |= {row.lost, row.closed, *(row.rubbing.events if row.rubbing else ())}
         return frozenset(found)
 
@@ -329,8 +330,8 @@ class Plant:
             for row in dynamics.drives
             if row.law is not None
         ]
-        if dynamics.contacts:
-            held = ", ".join(list(dynamics.values)[row.hold] for row in dynamics.contacts)
+        if contacts_in(dynamics):
+            held = ", ".join(list(dynamics.values)[row.hold] for row in contacts_in(dynamics))
             found.append(
                 f"Values say which contacts are closed, stick or slide ({held}, ...), and they "
                 "stay as given: the rules by which daesolve changes them are not exported."

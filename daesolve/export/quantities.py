@@ -10,6 +10,7 @@ from typing import Literal, get_args
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.core.equations.consistency import sample_states
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.plan import choose_plan
@@ -155,7 +156,7 @@ class Equations:
         """The values that say whether closed contacts slide or stick, if none of them is given."""
         names = list(self.dynamics.values)
         found: set[str] = set()
-        for row in self.dynamics.contacts:
+        for row in contacts_in(self.dynamics):
             closed = self.defaults.get(names[row.hold], self.dynamics.values[names[row.hold]])
             if row.rubbing is not None and closed:
                 found |= {names[k] for k in (row.rubbing.slides, *row.rubbing.holds)}

@@ -22,6 +22,8 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.posing.contact_rows import contacts_in
+from daesolve.contact.posing.names import JAM
 from daesolve.contact.posing.pairs import JAMMED
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.fitting import fitting_values
@@ -29,7 +31,6 @@ from daesolve.core.equations.starting import refuse_drives
 from daesolve.core.expressions.determinants import determinant
 from daesolve.core.expressions.linear import is_zero, solve_definite
 from daesolve.core.expressions.singular_values import shortest_solution, singular_values
-from daesolve.core.posing.contacts import JAM
 from daesolve.core.posing.events import FALLING, Event, Stop
 from daesolve.core.system.consistent_state import consistent_state, parameter_values
 from daesolve.core.system.system import MechanicalSystem, unswitched
@@ -55,14 +56,14 @@ def watched_for_jams(system: MechanicalSystem) -> MechanicalSystem:
 
     A start beyond it is refused (`JamEvent`). The system is returned unchanged if no friction
     affects the reactions, and where a jam is not monitored: with relations between reactions or
-    reactions whose direction a force sets, with contacts that rub (`elimination.jamming`), and with
+    reactions whose direction a force sets, with contacts that rub (`posing.jamming`), and with
     more than `LARGEST` constraints or `RUBBING` reactions that rub. `margin_at` and
     `friction_margin` return the margin at a state.
     """
     if any(event.name == JAM for event in system.events):
         return system
     dynamics = unswitched(system).dynamics
-    if any(row.rubbing for row in dynamics.contacts):
+    if any(row.rubbing for row in contacts_in(dynamics)):
         return system  # These are watched where their reactions are eliminated.
     rubbing = sum(_rubs(dynamics))
     if not (_ideal(dynamics) and 0 < rubbing <= RUBBING and len(dynamics.rows) <= LARGEST):

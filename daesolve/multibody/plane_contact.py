@@ -7,10 +7,10 @@ from functools import cached_property
 
 import casadi as ca
 
+from daesolve.contact.posing.contacts import Contact
 from daesolve.core.posing.events import FALLING, Event, Reset, Stop
 from daesolve.core.posing.goals import Expression, Holonomic, Nonholonomic
 from daesolve.core.posing.symbols import Interval, Parameters
-from daesolve.core.system.unilateral import Contact
 from daesolve.errors import PosingError
 from daesolve.multibody.checks import check_name
 from daesolve.multibody.compliance import ComplianceLaw

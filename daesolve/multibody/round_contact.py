@@ -7,10 +7,10 @@ from functools import cached_property
 
 import casadi as ca
 
+from daesolve.contact.posing.contacts import Contact
 from daesolve.core.posing.events import FALLING, Event, Reset
 from daesolve.core.posing.goals import Expression
 from daesolve.core.posing.symbols import Interval, Parameters, time
-from daesolve.core.system.unilateral import Contact
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody.bodies import at_start
 from daesolve.multibody.checks import check_size

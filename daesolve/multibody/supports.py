@@ -8,11 +8,11 @@ from functools import cached_property
 
 import casadi as ca
 
-from daesolve.core.posing.contacts import friction_work
+from daesolve.contact.posing.contacts import Contact
+from daesolve.contact.posing.names import friction_work
 from daesolve.core.posing.events import FALLING, Event, Stop
 from daesolve.core.posing.goals import Expression, Holonomic, as_scalar
 from daesolve.core.posing.symbols import Parameters
-from daesolve.core.system.unilateral import Contact
 from daesolve.errors import PosingError
 from daesolve.multibody.bodies import rate_of
 from daesolve.multibody.checks import check_name

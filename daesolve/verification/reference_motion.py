@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.core.events.instant import INSTANT, SimultaneousResets
 from daesolve.core.events.law import Jump
 from daesolve.core.expressions.series import missing_in_series
@@ -94,10 +95,10 @@ class QuadMotion:
                 f"{', '.join(repr(event.name) for event in problem.events)}: their guards have "
                 f"{', '.join(missing)}, which has no Taylor series"
             )
-        if prepared.dynamics.contacts:
+        if contacts_in(prepared.dynamics):
             raise UnsupportedError(
                 "a reference in quadruple precision cannot follow contacts that open and close: "
-                f"{', '.join(repr(row.name) for row in prepared.dynamics.contacts)}"
+                f"{', '.join(repr(row.name) for row in contacts_in(prepared.dynamics))}"
             )
         called = [row.name for row in prepared.dynamics.drives if row.law is not None]
         if called:

@@ -20,7 +20,7 @@ import numpy as np
 
 from daesolve.contact.decisions import Contacts, ContactState, decide, inverse_mass
 from daesolve.contact.friction.steppable import Steppable, check_steppable, rows_of
-from daesolve.core.equations.contact_rows import SpatialRubbing
+from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in
 from daesolve.core.system.system import MechanicalSystem
 
 AGREES = 1e-10
@@ -79,10 +79,10 @@ class ContactEquations(Steppable):
     def __init__(
         self, system: MechanicalSystem, parameters: Mapping[str, float] | None = None
     ) -> None:
-        own = [row.name for row in system.dynamics.contacts]
+        own = [row.name for row in contacts_in(system.dynamics)]
         check_steppable(system, own)
         super().__init__(system, parameters)
-        rows = self.dynamics.contacts
+        rows = contacts_in(self.dynamics)
         self.names = tuple(own)
         self.gaps = [row.row for row in rows]
         slips = [() if row.rubbing is None else rows_of(row.rubbing) for row in rows]
@@ -184,11 +184,11 @@ class ContactEquations(Steppable):
     @cached_property
     def _parts(self) -> ca.Function:
         dynamics, none = self.dynamics, ca.SX(0)
-        rubs = [row.rubbing for row in dynamics.contacts]
+        rubs = [row.rubbing for row in contacts_in(dynamics)]
         numbers = [
             [none if r is None else r.friction for r in rubs],
             [none if r is None else r.static_friction for r in rubs],
-            [row.restitution for row in dynamics.contacts],
+            [row.restitution for row in contacts_in(dynamics)],
             [none if r is None else r.restitution for r in rubs],
         ]
         outputs = {

@@ -20,7 +20,7 @@ import numpy as np
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.friction.steppable import Steppable, check_steppable
 from daesolve.contact.posing.guides import SHARP, SMOOTHING, SupportAction, the_guides
-from daesolve.contact.posing.supports import Support
+from daesolve.contact.posing.supports import Support, pairs_of
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import PosingError, UnsupportedError
@@ -329,7 +329,7 @@ def _check(system: object) -> None:
             "time stepping needs a MechanicalSystem with contacts, or with "
             "pairs=[VariantPair(...), ...]: use solve() for anything else"
         )
-    for pair in system.pairs:
+    for pair in pairs_of(system.pairs):
         if pair.kind == "unilateral":
             raise UnsupportedError(
                 f"the pair {pair.name!r} is unilateral, and time stepping has no impact law "

@@ -11,6 +11,7 @@ import numpy as np
 from daesolve.contact.friction.contact_steps import ContactEquations, ContactStep
 from daesolve.contact.friction.impulse_equations import StepEquations
 from daesolve.contact.friction.impulse_step import ImpulseStep, take_step
+from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.guides import SHARP
 from daesolve.core.equations.consistency import check_named, complete_start
 from daesolve.core.system.system import MechanicalSystem
@@ -155,7 +156,7 @@ def moreau(
         raise OutOfRangeError(
             f"{until / step:.3g} steps are more than {MOST_STEPS:.0e}: choose a longer step"
         )
-    touching = isinstance(system, MechanicalSystem) and bool(system.dynamics.contacts)
+    touching = isinstance(system, MechanicalSystem) and bool(contacts_in(system.dynamics))
     equations = (ContactEquations if touching else StepEquations)(system, parameters)
     numbers = equations.numbers
     found = complete_start(equations.dynamics, numbers, check_named("start", start))

@@ -8,12 +8,12 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.posing.contact_rows import ContactFriction, SpatialRubbing, contacts_in
+from daesolve.contact.posing.names import ACCUMULATED, JAM, REST
 from daesolve.core.equations.consistency import check_named
-from daesolve.core.equations.contact_rows import ContactFriction, SpatialRubbing
 from daesolve.core.equations.starting import refuse_drives
 from daesolve.core.expressions.identity import vanishes
 from daesolve.core.expressions.translation import function_of
-from daesolve.core.posing.contacts import ACCUMULATED, JAM, REST
 from daesolve.core.posing.goals import Goal, Invariant
 from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import MechanicalSystem
@@ -133,7 +133,7 @@ def rows_of(rubbing: ContactFriction) -> tuple[int, ...]:
 def _events_of_contacts(system: MechanicalSystem) -> list[int]:
     return [
         event
-        for row in system.dynamics.contacts
+        for row in contacts_in(system.dynamics)
         for event in (row.lost, row.closed, *(row.rubbing.events if row.rubbing else ()))
     ]
 
@@ -141,7 +141,7 @@ def _events_of_contacts(system: MechanicalSystem) -> list[int]:
 def _check_contacts(system: MechanicalSystem, contacts: Collection[str]) -> None:
     """Refuse goals that are released, and reactions of contacts in the user's forces."""
     dynamics = system.dynamics
-    rubbing = [row.rubbing for row in dynamics.contacts if row.rubbing is not None]
+    rubbing = [row.rubbing for row in contacts_in(dynamics) if row.rubbing is not None]
     sticking = {dynamics.rows[k].name for rubs in rubbing for k in rows_of(rubs)}
     for goal in system.goals:
         if isinstance(goal, Goal) and goal.held_by and goal.name not in {*contacts, *sticking}:

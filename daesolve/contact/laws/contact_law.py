@@ -24,6 +24,8 @@ import numpy as np
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.policies import solve
 from daesolve.contact.laws.kept_constraints import answered
+from daesolve.contact.posing.contact_rows import contacts_in
+from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.impacts import settle_function
 from daesolve.core.equations.elimination.saddle import EliminationPlan
@@ -34,7 +36,6 @@ from daesolve.core.events.law import Jump, Setting, SwitchingLaw
 from daesolve.core.events.let_go import LettingGo
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.posing.contacts import TOUCHING
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.results.trajectory.results import Impact
 from daesolve.errors import (
@@ -110,20 +111,20 @@ class ContactChanges:
 
     def __init__(self, dynamics: Dynamics, plan: EliminationPlan, size: int) -> None:
         self.dynamics = dynamics
-        self._names = tuple(row.name for row in dynamics.contacts)
-        self._places = np.array([row.hold for row in dynamics.contacts], dtype=int)
-        self._rows = np.array([row.row for row in dynamics.contacts], dtype=int)
+        self._names = tuple(row.name for row in contacts_in(dynamics))
+        self._places = np.array([row.hold for row in contacts_in(dynamics)], dtype=int)
+        self._rows = np.array([row.row for row in contacts_in(dynamics)], dtype=int)
         self._pushes = np.array([dynamics.rows[row].reaction for row in self._rows], dtype=int)
         self._reactions = np.array(dynamics.labels.reactions)[self._pushes]
         self._count = dynamics.x.numel()
         t, x, p = dynamics.t, dynamics.x, dynamics.p
-        chains = [dynamics.rows[row.row].chain for row in dynamics.contacts]
+        chains = [dynamics.rows[row.row].chain for row in contacts_in(dynamics)]
         speeds = ca.vertcat(*[chain[1] for chain in chains])
         slopes = ca.jacobian(speeds, dynamics.velocities)
         measured = [
             speeds,
             ca.fabs(slopes) @ ca.fabs(dynamics.velocities),
-            ca.vertcat(*[row.restitution for row in dynamics.contacts]),
+            ca.vertcat(*[row.restitution for row in contacts_in(dynamics)]),
         ]
         self._measure = Evaluator(
             ca.Function("contacts", [t, x, p], [ca.densify(part) for part in measured])
@@ -177,7 +178,7 @@ class ContactChanges:
         if impact is None and np.array_equal(closed, before):
             return None
         p = self._references(time, states, works, p)[0]
-        rows = self.dynamics.contacts
+        rows = contacts_in(self.dynamics)
         lost = [row.lost for row, gone in zip(rows, before & ~closed, strict=True) if gone]
         met = (closed & ~before) | hit
         begun = [row.closed for row, here in zip(rows, met, strict=True) if here]
@@ -367,7 +368,7 @@ class ContactLaw(SwitchingLaw):
     decides = True
 
     def __init__(self, setting: Setting) -> None:
-        rows = setting.dynamics.contacts
+        rows = contacts_in(setting.dynamics)
         super().__init__([*(row.lost for row in rows), *(row.closed for row in rows)])
         self.problem = setting.problem
         self._lost = setting.table.firsts[[row.lost for row in rows]]
@@ -382,7 +383,7 @@ class ContactLaw(SwitchingLaw):
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> ContactLaw | None:
         """Return the law of all contacts of a system, unless another has them."""
-        rows = setting.dynamics.contacts
+        rows = contacts_in(setting.dynamics)
         return cls(setting) if rows and rows[0].closed in free else None
 
     def role(self, event: int) -> Role:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from daesolve.contact.decisions import accumulation
+from daesolve.contact.posing.names import ACCUMULATED, REST
 from daesolve.core.events.law import Setting
-from daesolve.core.posing.contacts import ACCUMULATED, ENDS, PENDING, REST
+from daesolve.core.posing.value_names import ENDS, PENDING
 
 WITHIN = 1e-3
 """The end of impacts must be known to this fraction of their last few intervals."""

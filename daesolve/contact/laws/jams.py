@@ -1,7 +1,7 @@
 """Where contacts jam: the motion up to there, and the impact without a collision that may follow.
 
 A jam is near where the ratio r of the determinants of the sliding contacts, with friction and
-without, falls to zero (`elimination.jamming`). Reactions grow like r^(C - 1), with 0 < C < 1, so
+without, falls to zero (`posing.jamming`). Reactions grow like r^(C - 1), with 0 < C < 1, so
 that the state has a limit, but no derivative there, and steps in time become ever shorter. In tau
 with dt = r T dtau, T the time in which r would fall from one to zero, all is smooth and tends
 exponentially to the jam: r like exp(-tau), the velocities like exp(-C tau).
@@ -18,11 +18,12 @@ import scipy
 
 from daesolve.contact.decisions import Contacts, ContactState
 from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
-from daesolve.core.equations.elimination.jamming import NEAR
+from daesolve.contact.posing.contact_rows import contacts_in
+from daesolve.contact.posing.jamming import NEAR
+from daesolve.contact.posing.names import JAM
 from daesolve.core.events.law import Setting
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.posing.contacts import JAM
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.solvers.grazing import guard_evaluator
 from daesolve.errors import ContactError, JamEvent, NoMotion, VariantError
@@ -317,7 +318,7 @@ class JamGuards:
     def of(setting: Setting) -> JamGuards | None:
         """Return those of a problem in which contacts rub."""
         names = [event.name for event in setting.table.events]
-        if JAM not in names or not any(row.rubbing for row in setting.dynamics.contacts):
+        if JAM not in names or not any(row.rubbing for row in contacts_in(setting.dynamics)):
             return None
         event = names.index(JAM)
         first = int(setting.table.firsts[event])

@@ -7,7 +7,7 @@ import numpy as np
 
 from daesolve.contact.decisions import ContactSolution, ContactState
 from daesolve.contact.laws.rubbing_instant import TouchingContacts
-from daesolve.core.equations.contact_rows import SpatialRubbing
+from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in
 from daesolve.core.equations.dynamics import Dynamics
 
 SHARED = (
@@ -53,7 +53,7 @@ def is_timed(dynamics: Dynamics) -> bool:
     """Return whether the loads on bodies depend on time."""
     rows = [part for row in dynamics.rows for part in (row.bias, row.jacobian)]
     acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *rows)
-    rubbing = [row.rubbing for row in dynamics.contacts]
+    rubbing = [row.rubbing for row in contacts_in(dynamics)]
     turning = [place for r in rubbing if isinstance(r, SpatialRubbing) for place in r.turning]
     if turning:
         # The direction of a slip that begins turns with the time; what rests has none.

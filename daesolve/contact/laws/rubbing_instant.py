@@ -9,7 +9,7 @@ import numpy as np
 
 from daesolve.contact.decisions import Contacts
 from daesolve.contact.laws.kept_constraints import answered
-from daesolve.core.equations.contact_rows import ContactFriction, ContactRow
+from daesolve.contact.posing.contact_rows import ContactFriction, ContactRow, contacts_in
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.identity import vanishes
@@ -100,7 +100,7 @@ class ContactNumbers:
 
     def __init__(self, dynamics: Dynamics) -> None:
         self.dynamics = dynamics
-        rows = dynamics.contacts
+        rows = contacts_in(dynamics)
         self.names = tuple(row.name for row in rows)
         self.holds = np.array([row.hold for row in rows], dtype=int)
         self.rubbing: tuple[ContactFriction | None, ...] = tuple(row.rubbing for row in rows)
@@ -136,7 +136,7 @@ class ContactNumbers:
         ties = ca.vertcat(
             ca.SX(0, dynamics.reactions.numel()), *[row.jacobian for row in dynamics.relations]
         )
-        for contact in dynamics.contacts:
+        for contact in contacts_in(dynamics):
             slips = () if contact.rubbing is None else contact.rubbing.rows
             for row in (dynamics.rows[k] for k in (contact.row, *slips)):
                 assert row.reaction is not None

@@ -38,16 +38,17 @@ from daesolve.contact.laws.rubbing_modes import (
     states_of,
 )
 from daesolve.contact.laws.rubbing_start import begun
-from daesolve.core.equations.contact_rows import SpatialRubbing
+from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in
+from daesolve.contact.posing.jamming import NEAR
+from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.equations.elimination.jamming import NEAR
 from daesolve.core.events.choices import ImpactLaw
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_table import Role
 from daesolve.core.events.jumps import joined
 from daesolve.core.events.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
 from daesolve.core.events.let_go import LettingGo
-from daesolve.core.posing.contacts import PENDING, TOUCHING
+from daesolve.core.posing.value_names import PENDING
 from daesolve.errors import NoMotion, ResetError
 
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
@@ -74,7 +75,7 @@ class RubbingLaw(SwitchingLaw):
     decides = True
 
     def __init__(self, setting: Setting) -> None:
-        rows, first = setting.dynamics.contacts, setting.table.firsts
+        rows, first = contacts_in(setting.dynamics), setting.table.firsts
         own = [(row.lost, row.closed, *(row.rubbing.events if row.rubbing else ())) for row in rows]
         super().__init__([event for events in own for event in events])
         self.problem, self.dynamics = setting.problem, setting.dynamics
@@ -121,7 +122,7 @@ class RubbingLaw(SwitchingLaw):
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> RubbingLaw | None:
         """Return the law of all contacts of a system in which one rubs, or impacts are others."""
-        rows = setting.dynamics.contacts
+        rows = contacts_in(setting.dynamics)
         rubs = any(row.rubbing for row in rows)
         if any(isinstance(row.rubbing, SpatialRubbing) for row in rows):
             return None
@@ -381,7 +382,7 @@ class RubbingLaw(SwitchingLaw):
         An impact is recorded with the first of them, and what closes is what causes it.
         """
         events: list[int] = []
-        for k, row in enumerate(self.dynamics.contacts):
+        for k, row in enumerate(contacts_in(self.dynamics)):
             was, now = before[1][k], after[1][k]
             if hit[k] or (now and not was):
                 events.append(row.closed)

@@ -20,7 +20,7 @@ from daesolve.contact.laws.rubbing_modes import (
     of_all,
     standing,
 )
-from daesolve.core.equations.contact_rows import SpatialRubbing
+from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.law import Beginning
 from daesolve.errors import NoMotion
@@ -34,7 +34,7 @@ def begun(dynamics: Dynamics, beginning: Beginning) -> Beginning:
     DaesolveError
         They have no motion from there, or several.
     """
-    rubbing = [row.rubbing for row in dynamics.contacts if row.rubbing is not None]
+    rubbing = [row.rubbing for row in contacts_in(dynamics) if row.rubbing is not None]
     if not rubbing:
         return beginning
     if isinstance(rubbing[0], SpatialRubbing):

@@ -16,7 +16,7 @@ import numpy as np
 from daesolve.contact.decisions import ContactSolution
 from daesolve.contact.decisions.sharing import BestShare, best_share
 from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
-from daesolve.core.equations.contact_rows import SpatialRubbing
+from daesolve.contact.posing.contact_rows import SpatialRubbing
 
 PARALLEL = 1e-9
 """If this fraction of the square of a row, or less, is independent of others, the row repeats

@@ -36,13 +36,14 @@ from daesolve.contact.laws.spatial_modes import (
     step_until,
 )
 from daesolve.contact.laws.spatial_start import SPRINGS, begun_in_space
-from daesolve.core.equations.contact_rows import SpatialRubbing, in_space
+from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in, in_space
+from daesolve.contact.posing.names import SET_OUT
+from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.jumps import joined
 from daesolve.core.events.law import Beginning, Jump, Setting
 from daesolve.core.expressions.evaluation import Evaluator
-from daesolve.core.posing.contacts import SET_OUT, TOUCHING
 from daesolve.errors import JamEvent
 
 HALTS = 5
@@ -74,7 +75,7 @@ class SpatialLaw(RubbingLaw):
 
         self._rubbing = [
             row.rubbing if isinstance(row.rubbing, SpatialRubbing) else None
-            for row in setting.dynamics.contacts
+            for row in contacts_in(setting.dynamics)
         ]
         self._halting = guards("begins_to_stick", 2)
         self._giving = guards("begins_to_slip", 1)
@@ -101,7 +102,7 @@ class SpatialLaw(RubbingLaw):
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> SpatialLaw | None:
         """Return the law of all contacts of a system in which one rubs in space."""
-        return cls(setting) if in_space(setting.dynamics.contacts) else None
+        return cls(setting) if in_space(contacts_in(setting.dynamics)) else None
 
     def decide(
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
@@ -464,7 +465,7 @@ class SpatialLaw(RubbingLaw):
     ) -> list[int]:
         """Return the events that lead from one mode to another."""
         events: list[int] = []
-        for k, row in enumerate(self.dynamics.contacts):
+        for k, row in enumerate(contacts_in(self.dynamics)):
             was, now = before[row.hold] == 1.0, after[row.hold] == 1.0
             if hit[k] or (now and not was):
                 events.append(row.closed)

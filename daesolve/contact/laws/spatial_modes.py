@@ -21,7 +21,7 @@ from daesolve.contact.laws.shared_friction import (
     remaining,
     share,
 )
-from daesolve.core.equations.contact_rows import SpatialRubbing
+from daesolve.contact.posing.contact_rows import SpatialRubbing
 from daesolve.core.events.choices import ContactPolicy
 from daesolve.errors import UndeterminedContact
 

@@ -17,7 +17,7 @@ from daesolve.contact.laws.spatial_modes import (
     going_on,
     in_courses,
 )
-from daesolve.core.equations.contact_rows import in_space
+from daesolve.contact.posing.contact_rows import contacts_in, in_space
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.law import Beginning
 from daesolve.errors import UnsupportedError
@@ -34,7 +34,7 @@ def begun_in_space(dynamics: Dynamics, beginning: Beginning) -> Beginning:
     DaesolveError
         They have no motion from there, or several.
     """
-    if not in_space(dynamics.contacts):
+    if not in_space(contacts_in(dynamics)):
         return beginning
     if beginning.contacts.on_jam != "end":
         raise UnsupportedError(

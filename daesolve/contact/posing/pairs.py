@@ -7,6 +7,7 @@ determinant relative to the friction-free one is 1 without friction and zero whe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -18,13 +19,13 @@ from daesolve.contact.posing.guides import (
     guide_events,
     guides,
 )
+from daesolve.contact.posing.names import JAM
 from daesolve.contact.posing.supports import check_pairs, check_supports
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.determinants import determinant
 from daesolve.core.expressions.linear import solve_definite
-from daesolve.core.posing.contacts import JAM
 from daesolve.core.posing.events import FALLING, Event, Stop
-from daesolve.core.posing.goals import Goal, as_scalar
+from daesolve.core.posing.goals import Expression, Goal, as_scalar
 from daesolve.core.posing.symbols import time
 from daesolve.core.system.piecewise import jumps
 from daesolve.core.system.posed import PosedAddition, PosedMechanics
@@ -43,11 +44,13 @@ class PosedGuides(PosedAddition):
 
     guides: Guides
 
-    def completed(self, dynamics: Dynamics, system: PosedMechanics) -> Dynamics:
+    def completed(
+        self, dynamics: Dynamics, system: PosedMechanics, written: Callable[[Expression], ca.SX]
+    ) -> Dynamics:
         """Return the equations with the guides, and with the event `jam`."""
-        written = _with_switches(self.guides, system)
-        whole = watched_for_jams(dynamics, written)
-        return replace(whole, additions=(*whole.additions, written))
+        guides = _with_switches(self.guides, system)
+        whole = watched_for_jams(dynamics, guides)
+        return replace(whole, additions=(*whole.additions, guides))
 
 
 def pose_pairs(system: MechanicalSystem) -> MechanicalSystem:

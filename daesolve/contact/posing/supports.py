@@ -177,6 +177,11 @@ UNIT = 1e-6
 PLACES = ("first", "second")
 
 
+def pairs_of(pairs: Sequence[object]) -> list[VariantPair]:
+    """Return the pairs of supports among what a system has been handed as `pairs`."""
+    return [pair for pair in pairs if isinstance(pair, VariantPair)]
+
+
 def check_pairs(pairs: Sequence[Any], goals: Sequence[AnyGoal]) -> tuple[VariantPair, ...]:
     """Return pairs, or refuse invalid ones, and those that do not match the kept constraints.
 

@@ -10,7 +10,6 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.core.equations.contact_rows import opening_advice
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.kept_outputs import aimed, can_keep
 from daesolve.core.equations.projection import TOLERANCE, Projection, levels, metrics, sizes
@@ -201,6 +200,12 @@ def _held(
     return tuple(held), p
 
 
+def _opening_advice(dynamics: Dynamics, missed: Mapping[str, float]) -> str:
+    """Say how a run starts with a goal open whose gap is positive; empty where there is none."""
+    apart = [r for r in dynamics.unilateral if missed.get(f"the goal {r.name!r}", 0.0) > 0.0]
+    return f". {apart[0].opening_advice}" if apart and apart[0].opening_advice else ""
+
+
 def _refusal(
     dynamics: Dynamics, projection: Projection, whole: Projection, start: Mapping[str, float]
 ) -> InconsistentStateError:
@@ -220,7 +225,7 @@ def _refusal(
             f"with {', '.join(held)}"
             if movable
             else f"leave one of {', '.join(held)} open, or give values that fulfil it"
-        ) + opening_advice(dynamics.contacts, missed)
+        ) + _opening_advice(dynamics, missed)
         return InconsistentStateError(f"the start violates {listed(missed)}; {advice}")
     missed = misses(whole)
     if kept := [name for name in start if name in level.goals and name not in names]:

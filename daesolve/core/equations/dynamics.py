@@ -18,8 +18,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.core.equations.additions import Addition
-from daesolve.core.equations.contact_rows import ContactRow
+from daesolve.core.equations.additions import Addition, UnilateralRow
 from daesolve.core.equations.drive_rows import DriveRow
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import entries_of, is_zero
@@ -278,8 +277,6 @@ class Dynamics:
         integrals.
     additions
         What features add.
-    contacts
-        The supports that can only push.
     peaks
         Outputs whose largest magnitude is reported, within accepted steps as well.
     after
@@ -324,7 +321,6 @@ class Dynamics:
     discrete: tuple[str, ...] = ()
     meters: Mapping[str, tuple[ca.SX, str]] = field(default_factory=dict[str, tuple[ca.SX, str]])
     additions: tuple[Addition, ...] = ()
-    contacts: tuple[ContactRow, ...] = ()
     peaks: tuple[str, ...] = ()
     after: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     switches: tuple[str, ...] = ()
@@ -395,6 +391,16 @@ class Dynamics:
         added.update(name for row in self.drives for name in row.values)
         return {name: range_ for name, range_ in self.ranges.items() if name not in added}
 
+    @cached_property
+    def unilateral(self) -> tuple[UnilateralRow, ...]:
+        """The goals whose reactions can only push."""
+        return tuple(row for addition in self.additions for row in addition.unilateral)
+
+    @property
+    def shares_loads(self) -> bool:
+        """Whether goals may come to share a load that nothing determines."""
+        return any(row.shares_loads for row in self.unilateral)
+
     @property
     def needs_own_units(self) -> bool:
         """Whether the states must stay in the units of the system; see `Addition`."""
@@ -440,13 +446,10 @@ class Dynamics:
         p[places] = 1.0
         return p
 
-    def all_rubbing(self, p: np.ndarray) -> np.ndarray:
-        """Return p with every contact closed, and sliding if it has friction."""
-        p = p.copy()
-        for row in self.contacts:
-            p[row.hold] = 1.0
-            if row.rubbing is not None:
-                p[row.rubbing.slides], p[[*row.rubbing.holds]] = 1.0, 0.0
+    def in_motion(self, p: np.ndarray) -> np.ndarray:
+        """Return p with everything that may rub in motion, against friction."""
+        for addition in self.additions:
+            p = addition.in_motion(p)
         return p
 
     def in_mode(self, p: np.ndarray) -> Dynamics:

@@ -88,7 +88,7 @@ def beside(book: GuardBook, place: Place) -> list[int]:
 
 
 def refuse_start(
-    book: GuardBook, problem: OdeProblem, place: Place, contacts: Mapping[str, str]
+    book: GuardBook, problem: OdeProblem, place: Place, closing: Mapping[str, str]
 ) -> None:
     """Refuse a start beyond a barrier of the state, where no motion makes sense.
 
@@ -98,13 +98,13 @@ def refuse_start(
         The guards, and what they are functions of.
     place
         Time, state and values.
-    contacts
-        The contacts, by the names of the events at which they close.
+    closing
+        The titles of unilateral goals, by the names of the events at which they close.
 
     Raises
     ------
     InconsistentStateError
-        The message names the event or the contact.
+        The message names the event or the goal.
     """
     values, _ = book.at(*place)
     ways, traits = book.traits.ways, book.traits
@@ -116,9 +116,9 @@ def refuse_start(
     past &= slopes.any(axis=1)
     past &= ways * values > STARTS * slopes @ _sizes(place[1])
     for guard in np.flatnonzero(past).tolist():
-        if (contact := contacts.get(book.table.guarded[guard].name)) is not None:
+        if (title := closing.get(book.table.guarded[guard].name)) is not None:
             raise InconsistentStateError(
-                f"the start lies beyond the contact {contact!r}, whose gap is "
+                f"the start lies beyond {title}, whose gap is "
                 f"{values[guard]:.6g}: start where no gap is negative"
             )
         raise InconsistentStateError(

@@ -51,7 +51,7 @@ class JumpFunction:
     continuity
         What must be the same before and after, if switches turn on which an energy depends.
     overlaps
-        The gaps of contacts and barriers that it changes, which must not be negative after it.
+        The gaps of unilateral goals and barriers that it changes; none may be negative after it.
     """
 
     def __init__(
@@ -70,8 +70,8 @@ class JumpFunction:
         self.reactions = (*dynamics.labels.reactions, *momentary)
         self.goals = [name for row in dynamics.rows for name in row.links]
         switches = {*self.names} <= {*dynamics.switches}
-        # The contact law decides on gaps that open, and on the velocities of gaps and slips.
-        rates, gaps = _decided_by_contacts(dynamics)
+        # Their own law decides on gaps that open, and on the velocities of gaps and slips.
+        rates, gaps = _decided_by_laws(dynamics)
         driving = {name for row in dynamics.drives for name in row.events}
         self._driven = {*self.names} <= driving
         self._rates_open = np.array([name in rates for name in self.goals], dtype=bool)
@@ -84,13 +84,13 @@ class JumpFunction:
             for _ in row.links
         ]
         self._dynamics = dynamics
-        # The reaction of each contact that may open, and the places in p that hold it.
+        # The reaction of each that may open, and the places in p that hold it.
         self._pushing = {
-            reaction: [contact.hold, *(() if contact.rubbing is None else contact.rubbing.holds)]
-            for contact in dynamics.contacts
-            if (reaction := dynamics.rows[contact.row].reaction) is not None
+            reaction: [one.hold, *one.slip_holds]
+            for one in dynamics.unilateral
+            if (reaction := dynamics.rows[one.row].reaction) is not None
             and self.imposes
-            and contact.name not in imposed
+            and one.name not in imposed
         }
         self.continuity = Continuity.of(dynamics, events)
         self.overlaps = Overlaps.of(dynamics, events)
@@ -151,7 +151,7 @@ class JumpFunction:
     def opened(
         self, time: float, states: np.ndarray, p: np.ndarray, fired: np.ndarray
     ) -> list[int]:
-        """Return what holds the contacts, places in p, that would have to pull in the impact.
+        """Return what holds the goals, places in p, that would have to pull in the impact.
 
         They are open during it. Their own law decides what follows, by the speeds of their gaps.
         """
@@ -254,12 +254,12 @@ def without(p: np.ndarray, places: list[int]) -> np.ndarray:
     return p
 
 
-def _decided_by_contacts(dynamics: Dynamics) -> tuple[set[str], set[str]]:
+def _decided_by_laws(dynamics: Dynamics) -> tuple[set[str], set[str]]:
     """Return the names of the rates of gaps and of slips, and of gaps."""
-    names = {row.name for row in dynamics.contacts}
+    names = {row.name for row in dynamics.unilateral}
     rates = {velocity_name(name) for name in names}
-    for row in dynamics.contacts:
-        for k in () if row.rubbing is None else row.rubbing.rows:
+    for row in dynamics.unilateral:
+        for k in row.slips:
             rates.update(dynamics.rows[k].links)
     return rates, names
 

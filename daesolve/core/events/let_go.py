@@ -1,7 +1,7 @@
-"""Which contacts must let go of a state that a reset or a step of inputs has given their bodies.
+"""Which unilateral goals must let go of a state that a reset or a step of inputs has set.
 
-A closed contact holds its gap at zero, and one that sticks its slip. A kick changes velocities, and
-a belt that jumps changes the slip: what no longer holds is released, and the law of contacts then
+A closed one holds its gap at zero, and its slip while it sticks. A kick changes velocities, and
+a belt that jumps changes the slip: what no longer holds is released, and its law then
 decides on the velocities as they are.
 """
 
@@ -17,7 +17,7 @@ from daesolve.core.posing.symbols import velocity_name
 
 
 class LettingGo:
-    """Says what a state has left of what the contacts of a system hold.
+    """Says what a state has left of what the unilateral goals of a system hold.
 
     Parameters
     ----------
@@ -27,11 +27,11 @@ class LettingGo:
 
     def __init__(self, setting: Setting) -> None:
         dynamics = setting.dynamics
-        contacts, rows = dynamics.contacts, dynamics.rows
+        ones, rows = dynamics.unilateral, dynamics.rows
         t, x, p = dynamics.t, dynamics.x, dynamics.p
-        self._holds = [row.hold for row in contacts]
+        self._holds = [row.hold for row in ones]
         gaps, rates = (
-            ca.densify(ca.vertcat(*[rows[row.row].chain[k] for row in contacts])) for k in (0, 1)
+            ca.densify(ca.vertcat(*[rows[row.row].chain[k] for row in ones])) for k in (0, 1)
         )
         self._gaps = Evaluator(ca.Function("gaps", [t, x, p], [gaps]))
         self._rates = Evaluator(ca.Function("rates", [t, x, p], [rates]))
@@ -39,13 +39,11 @@ class LettingGo:
         def limits(names: list[str]) -> np.ndarray:
             return LEFT_OVER * np.array([setting.scales.get(name, 1.0) for name in names])
 
-        names = [row.name for row in contacts]
+        names = [row.name for row in ones]
         self._apart = limits(names)
         self._gap_rates = limits([velocity_name(name) for name in names])
         # What does not rub has no slip to hold.
-        rubbing = [row.rubbing for row in contacts]
-        slips = [names[k] if r is None else rows[r.row].name for k, r in enumerate(rubbing)]
-        self._slips = limits(slips)
+        self._slips = limits([rows[row.slips[0] if row.slips else row.row].name for row in ones])
 
     def apart(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return whose gap is open, as far as constraints hold it at zero, (n,).

@@ -1,4 +1,4 @@
-"""Refuses jumps after which bodies overlap at an open contact, or lie beyond a barrier.
+"""Refuses jumps after which bodies overlap, or lie beyond a barrier.
 
 A gap that falls through zero closes with an impact. One that jumps past zero does not fall through
 it: no impact brings the bodies apart, and they would pass through each other.
@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 import casadi as ca
 import numpy as np
 
+from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.core.expressions.evaluation import ArrayFunction
-from daesolve.core.posing.contacts import TOUCHING
 from daesolve.errors import ResetError
 
 ROUNDED = 16.0 * float(np.finfo(float).eps)
-"""The fraction of its terms by which a gap may be negative: what contacts take for closed."""
+"""The fraction of its terms by which a gap may be negative: what counts as closed."""
 BEYOND = 1e-9
 """The fraction of its terms by which a guard may be beyond a barrier, as at a start."""
 LEAST = 1e-3
@@ -30,7 +30,7 @@ Place = tuple[float, np.ndarray, np.ndarray]
 
 
 class Overlaps:
-    """The gaps that some resets change: of open contacts, and of barriers that impose a constraint.
+    """The gaps that resets change: of open unilateral goals, and of barriers with a constraint.
 
     Parameters
     ----------
@@ -38,19 +38,19 @@ class Overlaps:
         The equations.
     gaps
         What must not become negative: its title, and its expression.
-    contacts
-        How many of them, the first, are those of contacts.
+    unilateral
+        How many of them, the first, are those of unilateral goals.
     """
 
     def __init__(
-        self, dynamics: Dynamics, gaps: Sequence[tuple[str, ca.SX]], contacts: int
+        self, dynamics: Dynamics, gaps: Sequence[tuple[str, ca.SX]], unilateral: int
     ) -> None:
         self.titles = [title for title, _ in gaps]
-        self._measures = ["a gap"] * contacts + ["a distance"] * (len(gaps) - contacts)
+        self._measures = ["a gap"] * unilateral + ["a distance"] * (len(gaps) - unilateral)
         column, x = ca.vertcat(*[gap for _, gap in gaps]), dynamics.x
         places = [dynamics.t, x, dynamics.p]
         self._gaps = ArrayFunction("gaps", places, [column, ca.jacobian(column, x)])
-        self._rounded = np.repeat([ROUNDED, BEYOND], [contacts, len(gaps) - contacts])
+        self._rounded = np.repeat([ROUNDED, BEYOND], [unilateral, len(gaps) - unilateral])
 
     @classmethod
     def of(cls, dynamics: Dynamics, events: Sequence[int]) -> Overlaps | None:
@@ -72,12 +72,8 @@ class Overlaps:
         def changing(gaps: list[tuple[str, ca.SX]]) -> list[tuple[str, ca.SX]]:
             return [(title, gap) for title, gap in gaps if ca.depends_on(gap, column)]
 
-        # A closed contact has an inactive guard, of one.
-        contacts = changing(
-            [
-                (f"the contact {row.name!r}", ca.SX(dynamics.events[row.closed].guards))
-                for row in dynamics.contacts
-            ]
+        unilateral = changing(
+            [(row.title, ca.SX(dynamics.events[row.closed].guards)) for row in dynamics.unilateral]
         )
         linked = _linked(dynamics)
         barriers = changing(
@@ -90,7 +86,9 @@ class Overlaps:
             ]
         )
         return (
-            cls(dynamics, [*contacts, *barriers], len(contacts)) if contacts or barriers else None
+            cls(dynamics, [*unilateral, *barriers], len(unilateral))
+            if unilateral or barriers
+            else None
         )
 
     def check(self, what: str, before: Place, after: Place) -> None:
@@ -106,7 +104,7 @@ class Overlaps:
         Raises
         ------
         ResetError
-            The message names the contact or the barrier.
+            The message names the goal or the barrier.
         """
         gaps, slopes = self._gaps(*after)
         if not np.any(gaps < 0.0):

@@ -230,8 +230,8 @@ class Transitions:
         """
         if self.tracks:
             events = self.setting.table.events
-            contacts = {events[row.closed].name: row.name for row in self.dynamics.contacts}
-            refuse_start(self.book, self.problem, (time, x, p), contacts)
+            closing = {events[row.closed].name: row.title for row in self.dynamics.unilateral}
+            refuse_start(self.book, self.problem, (time, x, p), closing)
 
     @cached_property
     def _stepped(self) -> Overlaps | None:

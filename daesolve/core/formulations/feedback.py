@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
 
 import casadi as ca
 
 from daesolve.core.equations.dynamics import Dynamics, GoalRow, InvariantRow
-from daesolve.core.equations.elimination.jamming import NEAR, jam_ratio
 from daesolve.core.equations.elimination.saddle import Saddle
 from daesolve.core.equations.row_choice import GRIP
 from daesolve.core.expressions.linear import solve_small
@@ -33,8 +33,7 @@ from daesolve.core.formulations.rates import (
 )
 from daesolve.core.formulations.semi_explicit import pushed_momentum, semi_explicit
 from daesolve.core.formulations.shares import overlap, with_shared_loads
-from daesolve.core.posing.contacts import JAM
-from daesolve.core.posing.events import FALLING, Event, Reset, Stop
+from daesolve.core.posing.events import FALLING, Event, Stop
 from daesolve.core.posing.symbols import Labels
 from daesolve.core.posing.value_names import ValueKind
 
@@ -108,6 +107,15 @@ class Feedback(Formulation):
         return controlled(elimination, [target(row, shapes.get(row.name)) for row in rows])
 
 
+@runtime_checkable
+class EliminationEvents(Protocol):
+    """What a feature adds with events whose guards follow from how reactions are eliminated."""
+
+    def events(self, elimination: Elimination) -> Sequence[Event]:
+        """Return the events."""
+        ...
+
+
 def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem:
     """Build the problem in which the reactions control the motion as targets request.
 
@@ -134,9 +142,10 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
     if dynamics.alternatives is not None:
         events = (*events, Event(ROWS, closed.grip(), FALLING, Stop()))
         guards = ca.vertcat(guards, events[-1].guards)
-    if any(row.rubbing for row in dynamics.contacts):
-        events = (*events, _jam(elimination))
-        guards = ca.vertcat(guards, events[-1].guards)
+    for addition in dynamics.additions:
+        own = addition.events(elimination) if isinstance(addition, EliminationEvents) else ()
+        guards = ca.vertcat(guards, *[event.guards for event in own])
+        events = (*events, *own)
     arguments, names = [dynamics.t, closed.state, dynamics.p], ["t", "x", "p"]
     named = ca.vertcat(NOTHING, *outputs.values())
     moving = [closed.rhs(), closed.accelerations, closed.recovered(), named]
@@ -180,12 +189,6 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
             (elimination.metered_invariants, meter_powers(dynamics)),
         ),
     )
-
-
-def _jam(elimination: Elimination) -> Event:
-    """Return the events of a jam: one near it, and one in it, which no motion passes."""
-    ratio = jam_ratio(elimination.dynamics, elimination.plan)
-    return Event(JAM, [ratio - NEAR, 1.0], FALLING, Reset())
 
 
 @dataclass(frozen=True, eq=False)

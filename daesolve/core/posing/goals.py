@@ -189,8 +189,10 @@ class Goal:
     at_start: bool = False
     held_by: str = ""
     reaction: ca.SX = field(init=False)
+    completed_at: ClassVar[str] = ""
+    """The point at which a feature adds what such goals bring along to a system, as it is made."""
     posed_at: ClassVar[str] = ""
-    """The point at which a feature poses what such goals add to a system."""
+    """The point at which a feature poses a system with such goals anew, for its equations."""
 
     def __post_init__(self) -> None:
         check_feedback(self.name, self.rate, self.scale)

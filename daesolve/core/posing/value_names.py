@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from daesolve.core.posing.contacts import ENDS, PENDING
-
 
 class ValueKind(Enum):
     """The purpose of a value; its name is this word, an underscore, and the name of its owner."""
@@ -43,6 +41,8 @@ class ValueKind(Enum):
         return list(names).index(self.name_of(owner))
 
 
+PENDING, ENDS = "accumulating", "accumulated_at"
+"""Whether an end of omitted impacts is expected, and when, s."""
 INSTANTS = {"ended_{}": "sense_{}", "begun_{}": "heads_{}", "{}_first": "{}_sample"}
 """The names of discrete values that are times, by their owner, and what else such an owner has:
 where a slip ended, where a contact in space began to slide, the first sample of a sampled law."""

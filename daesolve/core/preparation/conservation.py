@@ -89,11 +89,11 @@ def _powers(
 ) -> dict[str, float]:
     """Return the relative rates of invariants; in other modes too where one has no proof.
 
-    A reaction of a contact that is open does no work yet, nor does friction of one that sticks.
+    A reaction of a goal that is released does no work yet, nor does friction that sticks.
     """
     names = [row.name for row in rows]
     powers = dict(zip(names, relative_powers(dynamics, rows, samples, numbers), strict=True))
-    others = [dynamics.all_held(numbers), dynamics.all_rubbing(numbers)]
+    others = [dynamics.all_held(numbers), dynamics.in_motion(numbers)]
     others = [mode for mode in others if not np.array_equal(mode, numbers)]
     for row in rows if others else ():
         if not row.automatic or powers[row.name] > POWER_TOLERANCE:

@@ -34,7 +34,7 @@ from daesolve.core.formulations import Feedback, Formulation
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.preparation.conservation import conserved_invariants
 from daesolve.core.preparation.held_constraints import (
-    are_contacts,
+    are_unilateral,
     check_held_goals,
     check_held_reactions,
     may_share_loads,
@@ -253,7 +253,7 @@ def examined(
     rank = constraint_rank(moded, samples, numbers)
     shares = may_share_loads(dynamics, formulation, request.redundant)
     chosen = NonredundantSystem(system, dynamics, shares or request.rank_loss == "pass")
-    if shares and request.redundant == "error" and are_contacts(dynamics, rank):
+    if shares and request.redundant == "error" and are_unilateral(dynamics, rank):
         # On these it rests, or the start would have been refused.
         rank = replace(rank, groups=(), droppable=())
     if rank.groups:

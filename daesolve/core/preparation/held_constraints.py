@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from daesolve.core.equations.contact_rows import SpatialRubbing
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.rank import Rank
 from daesolve.core.formulations import Formulation
 from daesolve.errors import OutOfRangeError, RedundantConstraintsError, UnsupportedError
 
 FEWEST: Mapping[str, int] = {"minimum-norm": 1, "error": 4}
-"""The least number of contacts in space that may come to share loads, by the option `redundant`.
+"""The least number of unilateral goals that may come to share loads, by the option `redundant`.
 
-With "error", the default, three contacts in a row are refused.
+With "error", the default, three in a line are refused.
 """
 
 
@@ -44,25 +43,25 @@ def check_held_goals(
 
 
 def may_share_loads(dynamics: Dynamics, formulation: Formulation, redundant: str) -> bool:
-    """Return whether contacts in space share loads because more touch than are independent.
+    """Return whether unilateral goals share loads because more hold than are independent.
 
     A body on four feet has a determined motion, although the loads of its feet are not determined.
     """
-    count = sum(isinstance(row.rubbing, SpatialRubbing) for row in dynamics.contacts)
+    count = sum(row.shares_loads for row in dynamics.unilateral)
     shares = formulation.chooses_goals or redundant == "minimum-norm"
     return shares and count >= FEWEST.get(redundant, count + 1)
 
 
-def are_contacts(dynamics: Dynamics, rank: Rank) -> bool:
-    """Return whether the gaps of contacts alone depend on each other."""
-    gaps = {dynamics.rows[contact.row].name for contact in dynamics.contacts}
+def are_unilateral(dynamics: Dynamics, rank: Rank) -> bool:
+    """Return whether unilateral goals alone depend on each other."""
+    gaps = {dynamics.rows[one.row].name for one in dynamics.unilateral}
     return all(gaps.issuperset(group) for group in rank.groups)
 
 
 def check_held_reactions(dynamics: Dynamics, rank: Rank, redundant: str) -> None:
     """Refuse dependent constraints whose unknown reactions decide when they are released.
 
-    On request, contacts in space share loads like equal springs, and are then accepted.
+    On request, unilateral goals share loads like equal springs, and are then accepted.
 
     Raises
     ------
@@ -71,8 +70,7 @@ def check_held_reactions(dynamics: Dynamics, rank: Rank, redundant: str) -> None
     """
     held = {row.name for row in dynamics.rows if row.hold is not None}
     if redundant == "minimum-norm":
-        rubbing = [row for row in dynamics.contacts if isinstance(row.rubbing, SpatialRubbing)]
-        held -= {dynamics.rows[row.row].name for row in rubbing}
+        held -= {dynamics.rows[one.row].name for one in dynamics.unilateral if one.shares_loads}
     for group in rank.groups:
         if held.intersection(group):
             slips = {row.name for row in dynamics.rows if row.hold is not None and row.degree == 1}

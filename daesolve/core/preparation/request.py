@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from daesolve.core.equations.consistency import check_named
 from daesolve.core.equations.dynamics import Dynamics
@@ -13,7 +13,6 @@ from daesolve.core.events.choices import (
     ON_AMBIGUOUS,
     ON_GAIN,
     ON_JAM,
-    ORDERED,
     ContactPolicy,
     ImpactLaw,
     Law,
@@ -118,6 +117,15 @@ class Request:
         return ContactPolicy(law, self.on_jam, self.on_ambiguous, springs)
 
 
+@runtime_checkable
+class ChecksRequest(Protocol):
+    """What a feature adds to a system and what some requests may contradict."""
+
+    def check_request(self, request: Request) -> None:
+        """Refuse a request that contradicts what this adds."""
+        ...
+
+
 def with_inputs(system: System, request: Request) -> tuple[System, Request]:
     """Return the system with the inputs of a request, and the request without them.
 
@@ -166,13 +174,7 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
     ):
         if not is_one_of(given, known):
             raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
-    options = {option for addition in dynamics.additions for option in addition.options}
-    if request.variant_policy != "continuity" and "variant_policy" not in options:
-        raise UnsupportedError(
-            f"variant_policy = {request.variant_policy!r} applies to pairs of supports, but "
-            "the system has none: leave it out"
-        )
-    _check_impacts(dynamics, request)
+    _check_options(dynamics, request)
     _check_tolerances(request)
     _check_rank_loss(request)
     check_named("redundant_weights", request.redundant_weights)
@@ -190,39 +192,23 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
         raise OutOfRangeError(f"the rate is {request.default_rate!r}, but must be >= 0")
 
 
-def _check_impacts(dynamics: Dynamics, request: Request) -> None:
-    """Refuse a law of impacts if there are no impacts, and an order that does not name contacts."""
-    names = [row.name for row in dynamics.contacts]
-    if replace(request.contact_policy, springs=False) != ContactPolicy() and not names:
+def _check_options(dynamics: Dynamics, request: Request) -> None:
+    """Refuse options that concern nothing in the system, or not what it has."""
+    options = {option for addition in dynamics.additions for option in addition.options}
+    if request.variant_policy != "continuity" and "variant_policy" not in options:
+        raise UnsupportedError(
+            f"variant_policy = {request.variant_policy!r} applies to pairs of supports, but "
+            "the system has none: leave it out"
+        )
+    own = replace(request.contact_policy, springs=False)
+    if own != ContactPolicy() and "impact" not in options:
         raise UnsupportedError(
             "impact, impact_order, on_gain, on_jam and on_ambiguous apply to contacts, but the "
             "system has none: leave them out"
         )
-    returning = [
-        row.name
-        for row in dynamics.contacts
-        if row.rubbing is not None and not row.rubbing.restitution.is_zero()
-    ]
-    if returning and request.impact != "newton":
-        raise UnsupportedError(
-            f"the contact {returning[0]!r} has a tangential restitution, which belongs to "
-            f"Newton's law: leave out impact = {request.impact!r}, or the restitution"
-        )
-    if request.impact_order is None:
-        return
-    if request.impact not in ORDERED:
-        raise UnsupportedError(
-            "impact_order needs impact = 'sequential' or 'routh', because it orders impacts "
-            "that follow one another"
-        )
-    for name in request.impact_order:
-        if name not in names:
-            raise unknown_name("contact in impact_order", name, names)
-    if len(request.impact_order) != len(names) or len(set(request.impact_order)) != len(names):
-        raise OutOfRangeError(
-            f"impact_order is {list(request.impact_order)}, but must name each contact once: "
-            f"{', '.join(names)}"
-        )
+    for addition in dynamics.additions:
+        if isinstance(addition, ChecksRequest):
+            addition.check_request(request)
 
 
 def _check_tolerances(request: Request) -> None:

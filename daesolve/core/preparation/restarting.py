@@ -84,7 +84,7 @@ def restarted(
 
 
 def _begun(prepared: Prepared, request: Request) -> InitialState:
-    """Return the start, with contacts open that the state which is asked for does not let close."""
+    """Return the start, without goals that the state which is asked for does not let close."""
     try:
         return initial_state(prepared.dynamics, prepared.formulation, request)
     except InconsistentStateError:
@@ -97,9 +97,9 @@ def _begun(prepared: Prepared, request: Request) -> InitialState:
 
 
 def _opened(prepared: Prepared, request: Request) -> list[str]:
-    """Return the discrete values of contacts whose gap is open or moves in a state."""
+    """Return the discrete values of unilateral goals whose gap is open or moves in a state."""
     dynamics = prepared.dynamics
-    if prepared.transitions is None or not dynamics.contacts:
+    if prepared.transitions is None or not dynamics.unilateral:
         return []
     given = {**request.guess, **request.initial}
     if not given.keys() >= {*dynamics.labels.states}:
@@ -108,4 +108,4 @@ def _opened(prepared: Prepared, request: Request) -> list[str]:
     p = dynamics.value_vector(parameter_values(dynamics, request.parameters))
     leaves = LettingGo(prepared.transitions.setting).leaves(request.start_time, state, p)
     names = list(dynamics.values)
-    return [names[row.hold] for row, gone in zip(dynamics.contacts, leaves, strict=True) if gone]
+    return [names[row.hold] for row, gone in zip(dynamics.unilateral, leaves, strict=True) if gone]

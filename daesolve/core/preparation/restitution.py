@@ -27,7 +27,7 @@ def check_restitution(dynamics: Dynamics, values: Mapping[str, float]) -> None:
     Raises
     ------
     OutOfRangeError
-        The message names the contact or the event.
+        The message names the event or the goal.
     """
     lasting = dynamics.lasting(values)
     symbols = zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True)
@@ -46,10 +46,8 @@ def check_restitution(dynamics: Dynamics, values: Mapping[str, float]) -> None:
 
 
 def _restitutions(dynamics: Dynamics) -> Iterator[tuple[str, ca.SX]]:
-    for row in dynamics.contacts:
-        yield f"the contact {row.name!r}", row.restitution
-        if row.rubbing is not None:
-            yield f"the slip of the contact {row.name!r}", row.rubbing.restitution
+    for addition in dynamics.additions:
+        yield from addition.restitutions.items()
     for index, reset in dynamics.resets.items():
         yield f"the event {dynamics.events[index].name!r}", reset.restitution
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.evaluation import BufferedFunction, Evaluator
 from daesolve.core.expressions.term_sizes import term_sizes
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import DaeProblem, OdeProblem
-from daesolve.core.posing.contacts import TOUCHING
 from daesolve.core.solvers.jacobians import exact_jacobian
 from daesolve.core.solvers.scaling import Scaling
 from daesolve.errors import OutOfRangeError
@@ -298,7 +298,7 @@ def lengths_note(dynamics: Dynamics, scaling: Scaling) -> str | None:
     found = {str(unit): exponent for unit, exponent in known if str(unit) not in ("", "rad")}
     unit, exponent = max(found.items(), key=lambda pair: pair[1], default=("", 0))
     size = math.ldexp(1.0, exponent)
-    if not dynamics.contacts or size >= SHORT:
+    if not dynamics.unilateral or size >= SHORT:
         return None
     words = (
         f"positions are about {size:.0e} {unit}, and contacts count a gap below {TOUCHING:g} "

@@ -124,11 +124,10 @@ def _same(found: list[list[Turned]], angles: Sequence[int], *, own: bool) -> np.
 
 def _at_instants(dynamics: Dynamics) -> Iterator[tuple[str, ca.Function]]:
     """Yield the expressions that laws of modes read besides the problem's functions."""
-    parts: list[ca.SX] = [row.restitution for row in dynamics.contacts]
+    parts = [part for addition in dynamics.additions for part in addition.expressions]
     for reset in dynamics.resets.values():
         for row in reset.momentary:
             parts += [*row.chain, row.jacobian, row.bias]
-    parts += [part for addition in dynamics.additions for part in addition.expressions]
     parts += [dynamics.mass, dynamics.force, dynamics.influence]
     inputs = [dynamics.t, dynamics.x, dynamics.reactions, dynamics.p]
     yield "what acts at an instant", ca.Function("instant", inputs, [ca.veccat(*parts)], CSE)

@@ -236,7 +236,10 @@ def _known_before_reactions(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
     yield KINEMATICS, dynamics.position_rates
     yield "the potential", dynamics.force
     yield from ((f"the invariant {row.name!r}", row.value) for row in dynamics.invariants)
-    yield from ((f"the restitution of {row.name!r}", row.restitution) for row in dynamics.contacts)
+    for addition in dynamics.additions:
+        yield from (
+            (f"the restitution of {n}", value) for n, value in addition.restitutions.items()
+        )
 
 
 def expressions_of(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:

@@ -52,7 +52,6 @@ from daesolve.core.system.rows import (
     reset_rows,
     split_linear,
 )
-from daesolve.core.system.unilateral import contact_rows, contacts_of, with_friction
 from daesolve.errors import PosingError
 
 
@@ -266,9 +265,8 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         inputs=system.inputs,
         drives=drive_rows(system.drives, plain),
     )
-    dynamics = replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, plain))
     for addition in system.additions:
-        dynamics = addition.completed(dynamics, system)
+        dynamics = addition.completed(dynamics, system, plain)
     return dynamics
 
 
@@ -364,8 +362,9 @@ def _doubt(force: ca.SX, timed: ca.SX) -> str:
 
 def _influence(symbols: _Symbols, directed: ca.SX, rows: Sequence[GoalRow]) -> ca.SX:
     """Return B: columns directed by forces and friction, others along the goals' gradients."""
-    contacts = contacts_of(symbols.system.goals)
-    directed = with_friction(directed, contacts, rows, symbols.u, symbols.posed)
+    system = symbols.system
+    for addition in system.additions:
+        directed = addition.directed(system, directed, rows, symbols.u, symbols.posed)
     gradients = ca.SX(*directed.shape)
     for row in rows:
         if row.reaction is not None:

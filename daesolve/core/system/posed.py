@@ -11,7 +11,7 @@ from functools import cached_property
 
 import casadi as ca
 
-from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.dynamics import Dynamics, GoalRow
 from daesolve.core.expressions.digest import NoDigestError, digest_of
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.goals import (
@@ -49,10 +49,43 @@ _NO_AUXILIARIES = Auxiliaries({}, {})
 
 
 class PosedAddition:
-    """What a feature has added to a posed system, with what it adds to the equations."""
+    """What a feature has added to a posed system; a subclass overrides what concerns it."""
 
-    def completed(self, dynamics: Dynamics, system: PosedMechanics) -> Dynamics:
-        """Return the equations of the system with what this adds; a subclass adds something."""
+    def directed(
+        self,
+        system: PosedMechanics,
+        directed: ca.SX,
+        rows: Sequence[GoalRow],
+        reactions: ca.SX,
+        posed: Callable[[Expression], ca.SX],
+    ) -> ca.SX:
+        """Return what the forces direct, (nv, nu), with what this directs.
+
+        Parameters
+        ----------
+        system
+            The system.
+        directed
+            What is directed so far.
+        rows, reactions
+            The goals, and the symbols of all reactions.
+        posed
+            Writes an expression in the velocities of the equations.
+        """
+        return directed
+
+    def completed(
+        self, dynamics: Dynamics, system: PosedMechanics, written: Callable[[Expression], ca.SX]
+    ) -> Dynamics:
+        """Return the equations of the system with what this adds.
+
+        Parameters
+        ----------
+        dynamics, system
+            The equations so far, and the system.
+        written
+            Writes an expression in the symbols of the equations.
+        """
         return dynamics
 
 

@@ -142,7 +142,7 @@ def _ideal(dynamics: Dynamics) -> bool:
         return False
     count = dynamics.reactions.numel()
     own = [row for row in dynamics.rows if row.reaction is not None]
-    rubbing = any(contact.rubbing is not None for contact in dynamics.contacts)
+    rubbing = any(row.slips for row in dynamics.unilateral)
     if len(own) < len(dynamics.rows) or rubbing:
         return False
     places = [row.reaction for row in own]

@@ -34,7 +34,6 @@ from daesolve.core.system.checking import (
     check_vectors,
     expressions_of,
 )
-from daesolve.core.system.contact_records import with_contact_meters, with_contact_outputs
 from daesolve.core.system.drives import take_drives
 from daesolve.core.system.equations_of_motion import control_equations, equations_of_motion
 from daesolve.core.system.named_forces import by_velocity
@@ -47,12 +46,6 @@ from daesolve.core.system.posed import (
     outputs_changed,
 )
 from daesolve.core.system.rows import check_resets
-from daesolve.core.system.unilateral import (
-    check_held,
-    contacts_of,
-    with_contacts,
-    with_sticking,
-)
 from daesolve.errors import PosingError
 
 __all__ = ["ControlSystem", "Forces", "MechanicalSystem", "Output", "System"]
@@ -190,7 +183,7 @@ class MechanicalSystem(PosedMechanics, Extended, Displayable, point=METHODS):
             raise PosingError("kinematics must be q' as a column: a CasADi SX, S @ v.vector")
         self._take_forces()
         check_entries(self.goals, self.events)
-        self._take_contacts()
+        self._complete()
         own = (self.parameters, self.discrete, self.reactions, self.implicit, self.quadratures)
         check_vectors([*own, self.v])
         take_drives(self)
@@ -217,7 +210,6 @@ class MechanicalSystem(PosedMechanics, Extended, Displayable, point=METHODS):
         if self.velocities is not None:
             moving.append(self.velocities.vector)
         check_goals(self.goals, ca.vertcat(*moving))
-        check_held(self.goals, self.pairs)
         dynamics = self.dynamics
         known = ca.vertcat(dynamics.t, dynamics.x, dynamics.p, dynamics.reactions)
         check_symbols(expressions_of(dynamics), known)
@@ -236,21 +228,13 @@ class MechanicalSystem(PosedMechanics, Extended, Displayable, point=METHODS):
                 )
                 object.__setattr__(self, name, named)
 
-    def _take_contacts(self) -> None:
-        """Add the parts of contacts: values, events, goals that hold while they stick, outputs."""
-        contacts = contacts_of(self.goals)
-        if not contacts:
-            return
-        discrete, events = with_contacts(self.discrete, self.events, contacts)
-        further = {
-            "discrete": discrete,
-            "events": events,
-            "goals": with_sticking(self.goals, contacts),
-            "outputs": with_contact_outputs(self.outputs, contacts, discrete),
-            "meters": with_contact_meters(self.meters, contacts, discrete),
-        }
-        for name, value in further.items():
-            object.__setattr__(self, name, value)
+    def _complete(self) -> None:
+        """Add what goals bring along: values, events, further goals, outputs."""
+        points = (goal.completed_at for goal in self.goals if isinstance(goal, Goal))
+        for point in dict.fromkeys(point for point in points if point):
+            for complete in added(point):
+                for name, value in complete(self).items():
+                    object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         return _in_short(self, self.coordinates.names)

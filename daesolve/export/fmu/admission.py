@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import casadi as ca
 
 from daesolve.contact.laws.contact_law import ContactLaw
+from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.reset_law import ResetLaw
@@ -53,7 +54,7 @@ def _check_laws(prepared: Prepared) -> None:
         if type(law) in (ContactLaw, ResetLaw):
             continue
         events = prepared.problem.events
-        names = ", ".join(repr(row.name) for row in dynamics.contacts)
+        names = ", ".join(repr(row.name) for row in contacts_in(dynamics))
         whose = f"the event {events[law.events[0]].name!r}"
         whose = f"the contacts {names}" if names else whose
         guided = guides_in(dynamics) is not None
@@ -65,7 +66,7 @@ def _check_laws(prepared: Prepared) -> None:
             "as an expression of the state: "
             f"{'run it with solve' if guided else ELSEWHERE}"
         )
-    names = [row.name for row in dynamics.contacts]
+    names = [row.name for row in contacts_in(dynamics)]
     if len(names) > 1:
         raise UnsupportedError(
             f"which of the contacts {', '.join(map(repr, names))} open together is decided by "
@@ -94,10 +95,10 @@ def check_functions(functions: UnitFunctions, guards: Sequence[WatchedGuard]) ->
                 f"the event {problem.events[event].name!r} may jump past "
                 f"{jump.overlaps.titles[0]}, and a unit does not see that: {ELSEWHERE}"
             )
-        if jump.imposes and dynamics.contacts:
+        if jump.imposes and contacts_in(dynamics):
             raise UnsupportedError(
                 f"the event {problem.events[event].name!r} imposes constraints while the "
-                f"contact {dynamics.contacts[0].name!r} may be closed: a unit cannot decide "
+                f"contact {contacts_in(dynamics)[0].name!r} may be closed: a unit cannot decide "
                 f"both together; {ELSEWHERE}"
             )
     inputs = ca.vertcat(ca.SX(0, 1), *[dynamics.p[place] for place in _input_places(dynamics)])

@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact.laws.contact_law import ContactLaw
+from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.core.equations.dynamics import Dynamics, GoalRow
 from daesolve.core.equations.elimination.saddle import Saddle
 from daesolve.core.events.jumps import JumpFunction, settle_function, with_references
@@ -288,7 +289,7 @@ class UnitFunctions:
 
     def _contact(self) -> list[ca.Function]:
         """Return what decides on the one contact: rates of its gap, its answer, its impact."""
-        dynamics, (contact,) = self.dynamics, self.dynamics.contacts
+        dynamics, (contact,) = self.dynamics, contacts_in(self.dynamics)
         t, x, p = dynamics.t, dynamics.x, dynamics.p
         row = dynamics.rows[contact.row]
         speed = row.chain[1]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.core.events.jumps import LEFT_OVER
 from daesolve.core.events.transitions import Transitions
 from daesolve.core.posing.events import Event
@@ -91,7 +92,7 @@ def _contact(sheet: Sheet) -> list[str]:
     dynamics = sheet.functions.dynamics
     if sheet.functions.contact_law is None:
         return []
-    (contact,) = dynamics.contacts
+    (contact,) = contacts_in(dynamics)
     first = {guard.event: place for place, guard in reversed([*enumerate(sheet.guards)])}
     return [
         f"#define MODEL_CONTACT {_text(contact.name)}",

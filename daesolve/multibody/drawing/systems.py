@@ -14,10 +14,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.posing.contacts import Contact
 from daesolve.core.posing.goals import Holonomic, as_scalar
 from daesolve.core.system.posed import with_units
 from daesolve.core.system.system import MechanicalSystem, System
-from daesolve.core.system.unilateral import Contact
 from daesolve.multibody.drawing.shapes import (
     BODIES,
     Coordinates,

@@ -13,7 +13,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.core.posing.contacts import ACCUMULATED, JAM, REST
+from daesolve.contact.posing.names import ACCUMULATED, JAM, REST
 from daesolve.core.posing.events import Event
 from daesolve.core.results.trajectory.findings import Finding, Verdict, unchecked
 from daesolve.core.results.trajectory.results import EventRecord

@@ -170,7 +170,7 @@ REACTING = {
     "the goal 'slope'": lambda q, n: {"goals": [ds.Holonomic("slope", q.x - n)]},
     "the goal 'floor'": lambda q, n: {"goals": [ds.Contact("floor", q.x - n)]},
     "the goal 'skate'": lambda q, n: {"goals": [ds.Nonholonomic("skate", q.dot.x - n * q.dot.y)]},
-    "the restitution of 'wall'": lambda q, n: {
+    "the restitution of the contact 'wall'": lambda q, n: {
         "goals": [ds.Contact("wall", q.x, restitution=n, closed=False)]
     },
     "the invariant 'sum'": lambda q, n: {"goals": [ds.Invariant("sum", q.x + n)]},

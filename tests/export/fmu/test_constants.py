@@ -8,8 +8,8 @@ import pytest
 from scipy.integrate._ivp import dop853_coefficients as scipys
 
 from daesolve.contact.laws import contact_law
+from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.events import guard_book, instant
-from daesolve.core.posing.contacts import TOUCHING
 from daesolve.core.run.integration.event_handling import AT_ONCE
 from daesolve.core.solvers import dormand_prince
 

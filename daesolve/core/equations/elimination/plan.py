@@ -79,10 +79,10 @@ def regularisations(
     weights = weights or {}
     heaviest = max([1.0, *weights.values()])
     sizes: dict[str, list[float]] = {row.name: [] for row in dynamics.rows}
-    # A contact that is open now may close later.
+    # What is open now may close later.
     values = values.copy()
-    for contact in dynamics.contacts:
-        values[[contact.hold, *(() if contact.rubbing is None else contact.rubbing.holds)]] = 1.0
+    for one in dynamics.unilateral:
+        values[[one.hold, *one.slip_holds]] = 1.0
     for t, x in samples:
         parts = dynamics.matrices(t, x, values)
         inertia = np.diag(parts["mass"])
@@ -90,10 +90,10 @@ def regularisations(
             gradient = parts["jacobian"][number]
             sizes[row.name].append(float(np.sum(gradient**2 / inertia)))
     typical = {name: float(np.median(size)) for name, size in sizes.items()}
-    # Under contacts that may share a load the springs are equal, wherever these are.
+    # Of unilateral goals that may share a load the springs are equal, wherever these are.
     together: dict[tuple[int, ...], list[str]] = {}
-    for contact in dynamics.contacts:
-        row = dynamics.rows[contact.row]
+    for one in dynamics.unilateral:
+        row = dynamics.rows[one.row]
         touched = row.jacobian.sparsity().get_triplet()[1]
         together.setdefault(tuple(sorted(set(touched))), []).append(row.name)
     for names in together.values():

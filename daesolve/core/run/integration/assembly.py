@@ -279,7 +279,7 @@ def describe(prepared: Prepared) -> dict[str, Any]:
         "start_time": prepared.start_time,
         "until": prepared.until,
         "segment": prepared.segment,
-        "impact": prepared.request.impact if prepared.dynamics.contacts else None,
+        "impact": prepared.request.impact if prepared.dynamics.unilateral else None,
         "inputs": list(prepared.dynamics.inputs.posed),
         "continues": prepared.request.continues,
         "notes": list(prepared.notes),

@@ -129,11 +129,10 @@ class HeldInputs:
 def _in_constraints(dynamics: Dynamics, names: tuple[str, ...]) -> dict[str, str]:
     """Return the inputs that occur in a constraint, each with its name: none of them may jump.
 
-    In a slip they may: a contact or dry friction that sticks lets go of it.
+    In a slip they may: what sticks lets go of it.
     """
     order = list(dynamics.values)
-    contacts = [row.rubbing for row in dynamics.contacts if row.rubbing is not None]
-    slips = [dynamics.rows[k] for rubbing in contacts for k in rubbing.rows]
+    slips = [dynamics.rows[k] for one in dynamics.unilateral for k in one.slips]
     found: dict[str, str] = {}
     for name in names:
         place = dynamics.p[order.index(name)]

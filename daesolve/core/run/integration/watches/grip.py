@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from daesolve.core.equations.contact_rows import in_space
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
@@ -285,7 +284,7 @@ def _rank_watch(prepared: Prepared) -> RankWatch:
         prepared.samples,
         step_accuracy(prepared),
         prepared.surplus,
-        shares=prepared.problem.plan.proximal and in_space(prepared.dynamics.contacts),
+        shares=prepared.problem.plan.proximal and prepared.dynamics.shares_loads,
     )
 
 

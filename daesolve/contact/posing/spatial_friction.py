@@ -16,7 +16,7 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.core.posing.contacts import SET_OUT
+from daesolve.contact.posing.names import SET_OUT
 from daesolve.core.posing.events import FALLING, Event, Reset
 from daesolve.core.posing.goals import Expression, Nonholonomic, as_scalar
 from daesolve.core.posing.symbols import Interval, Parameters, time
@@ -181,3 +181,8 @@ class SpatialFriction:
             Event(f"{self.name}_sets_out", gone, FALLING, none, listed=False),
             Event(f"{self.name}_shares", never, FALLING, none, listed=False),
         )
+
+
+def split_of(in_space: Sequence[SpatialFriction], discrete: Parameters) -> Parameters | None:
+    """Return the values that split friction among contacts in space, if there are several."""
+    return discrete if len(in_space) > 1 else None

@@ -12,6 +12,7 @@ matter. An open contact has a row and a column of the identity.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import casadi as ca
@@ -27,7 +28,7 @@ LARGEST = 12
 """The number of contacts beyond which the ratio is too long an expression to monitor."""
 
 
-def jam_ratio(dynamics: Dynamics, plan: EliminationPlan) -> ca.SX:
+def jam_ratio(gaps: Sequence[GoalRow], dynamics: Dynamics, plan: EliminationPlan) -> ca.SX:
     """Return r, an expression of (t, x, p).
 
     It is one if no jam is monitored: with more than `LARGEST` contacts, without friction, or if
@@ -35,10 +36,11 @@ def jam_ratio(dynamics: Dynamics, plan: EliminationPlan) -> ca.SX:
 
     Parameters
     ----------
+    gaps
+        Those of the contacts, among the rows.
     dynamics, plan
         The equations, and the elimination of the reactions.
     """
-    gaps = [dynamics.rows[row.row] for row in dynamics.contacts]
     if len(gaps) > LARGEST or plan.proximal:
         return ca.SX(1.0)
     own = [row.reaction for row in gaps if row.reaction is not None]
@@ -67,7 +69,7 @@ def jam_ratio(dynamics: Dynamics, plan: EliminationPlan) -> ca.SX:
     return determinant(ca.SX.eye(len(rubbing)) + shares)
 
 
-def _without(dynamics: Dynamics, gone: list[GoalRow]) -> Dynamics:
+def _without(dynamics: Dynamics, gone: Sequence[GoalRow]) -> Dynamics:
     """Return the equations without some goals and their reactions."""
     names = {row.name for row in gone}
     dropped = {row.reaction for row in gone}

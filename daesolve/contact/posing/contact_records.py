@@ -7,10 +7,10 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.core.posing.contacts import friction_work
+from daesolve.contact.posing.contacts import Contact, friction_limit, shared_name
+from daesolve.contact.posing.names import friction_work
+from daesolve.contact.posing.spatial_friction import SpatialFriction, split_of
 from daesolve.core.posing.symbols import Parameters
-from daesolve.core.system.spatial_friction import SpatialFriction
-from daesolve.core.system.unilateral import Contact, friction_limit, shared_name, split_of
 
 STICKS = 2.0
 """The value of `<name>_state` while a contact sticks; it is 1.0 or -1.0 while sliding, and 0.0

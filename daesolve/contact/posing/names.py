@@ -1,15 +1,11 @@
-"""The names of everything the library adds to a system with contacts."""
+"""The names of what the library adds to a system with contacts."""
 
-TOUCHING = 1e-12
-"""The least distance, m, that counts as a closed gap, even if no gap was ever larger."""
 ACCUMULATED = "accumulated"
 """The event that ends omitted impacts, which are lower than the height of a closed gap."""
 JAM = "jam"
 """The event at which reactions grow without bound."""
 REST = "rest"
 """The event at which everything that moves has come to rest on its contacts."""
-PENDING, ENDS = "accumulating", "accumulated_at"
-"""The discrete values that hold whether an end of omitted impacts is expected, and when, s."""
 SET_OUT = 1e5
 """Multiplies the slip that counts as zero; a faster contact slides in its own direction."""
 

@@ -1,0 +1,344 @@
+"""Contacts in the symbols of the equations: their rows, values and events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+import casadi as ca
+import numpy as np
+
+from daesolve.contact.posing.contacts import Contact
+from daesolve.contact.posing.jamming import NEAR, jam_ratio
+from daesolve.contact.posing.names import JAM
+from daesolve.core.equations.additions import Addition, UnilateralRow
+from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.events.choices import ORDERED
+from daesolve.core.formulations import Elimination
+from daesolve.core.posing.events import FALLING, Event, Reset
+from daesolve.core.posing.goals import Expression
+from daesolve.core.preparation.request import Request
+from daesolve.errors import OutOfRangeError, UnsupportedError, unknown_name
+
+
+@dataclass(frozen=True, eq=False)
+class ContactFriction:
+    """The friction of a contact, in the symbols of the equations.
+
+    Parameters
+    ----------
+    row
+        The index of the constraint on its slip among the rows.
+    slides, sticks, rests
+        The indices of its discrete values in p; in space there is no index for `rests`.
+    begins_to_stick, begins_to_slip, reverses
+        The indices of its events.
+    friction, static_friction, restitution
+        mu while it slides, mu up to which it sticks, and the fraction of the slip that an impact
+        returns.
+    """
+
+    row: int
+    slides: int
+    sticks: int
+    rests: int | None
+    begins_to_stick: int
+    begins_to_slip: int
+    reverses: int
+    friction: ca.SX
+    static_friction: ca.SX
+    restitution: ca.SX
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The indices of the constraints on its slip."""
+        return (self.row,)
+
+    @property
+    def holds(self) -> tuple[int, ...]:
+        """The indices in p of the values that hold them."""
+        return (self.sticks,)
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        """The indices of its events."""
+        return self.begins_to_stick, self.begins_to_slip, self.reverses
+
+
+@dataclass(frozen=True, eq=False)
+class SpatialRubbing(ContactFriction):
+    """The friction of a contact in space; `row` is the first of its two directions of slip.
+
+    Parameters
+    ----------
+    second, sticks_second
+        As `row` and `sticks`, for the other direction.
+    heads, heading, turning, begun
+        The indices in p of the value for sliding in a given direction, of that direction, of its
+        rate, and of its starting time.
+    still, bears
+        The indices of the slip below which it is at rest, m/s, and of the size of its friction, N.
+    split, shift, along
+        The indices of its share in the friction of contacts that stick together; none if there is
+        no other contact.
+    sets_out, shares
+        The indices of the internal events for a beginning slip, and for shares.
+    """
+
+    second: int
+    sticks_second: int
+    heads: int
+    heading: tuple[int, ...]
+    turning: tuple[int, ...]
+    begun: int
+    still: int
+    bears: int
+    split: tuple[int, ...]
+    shift: tuple[int, ...]
+    along: tuple[int, ...]
+    sets_out: int
+    shares: int
+
+    @staticmethod
+    def beside(
+        first: ContactFriction,
+        name: str,
+        rows: Sequence[str],
+        names: Sequence[str],
+        events: Sequence[str],
+    ) -> SpatialRubbing:
+        """Return the friction of a contact from that along the first direction of its slip."""
+
+        def places(what: str) -> tuple[int, ...]:
+            both = [f"{what}_{name}_{k}" for k in (1, 2)]
+            return tuple(names.index(one) for one in both if one in names)
+
+        own = {part.name: getattr(first, part.name) for part in fields(first)}
+        return SpatialRubbing(
+            **own,
+            second=rows.index(f"{name}_stuck_2"),
+            sticks_second=names.index(f"sticks_{name}_2"),
+            heads=names.index(f"heads_{name}"),
+            heading=places("heading"),
+            turning=places("turning"),
+            begun=names.index(f"begun_{name}"),
+            still=names.index(f"still_{name}"),
+            bears=names.index(f"bears_{name}"),
+            split=places("split"),
+            shift=places("shift"),
+            along=places("along"),
+            sets_out=events.index(f"{name}_sets_out"),
+            shares=events.index(f"{name}_shares"),
+        )
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The indices of the constraints on its slip."""
+        return self.row, self.second
+
+    @property
+    def holds(self) -> tuple[int, ...]:
+        """The indices in p of the values that hold them."""
+        return self.sticks, self.sticks_second
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        """The indices of its events."""
+        return (*super().events, self.sets_out, self.shares)
+
+
+@dataclass(frozen=True, eq=False)
+class ContactRow(UnilateralRow):
+    """A contact in the symbols of the equations.
+
+    Parameters
+    ----------
+    name, row, hold, closed, restitution
+        As in `UnilateralRow`.
+    lost
+        The index of the event at which it opens.
+    rubbing
+        Its friction; None for a smooth one.
+    """
+
+    lost: int
+    rubbing: ContactFriction | None = None
+
+    @property
+    def title(self) -> str:
+        """Its name in messages."""
+        return f"the contact {self.name!r}"
+
+    @property
+    def opening_advice(self) -> str:
+        """How a run starts with it open, as a sentence."""
+        value = {f"contact_{self.name}": 0.0}
+        return (
+            f"The contact {self.name!r} is closed at the start; to start with it open, pose it "
+            f"with closed=False or give parameters={value}. To continue a run, pass the run "
+            "itself, not its end_state"
+        )
+
+    @property
+    def slips(self) -> tuple[int, ...]:
+        """The indices of the constraints on its slip."""
+        return () if self.rubbing is None else self.rubbing.rows
+
+    @property
+    def slip_holds(self) -> tuple[int, ...]:
+        """The indices in p of the values that hold them."""
+        return () if self.rubbing is None else self.rubbing.holds
+
+    @property
+    def shares_loads(self) -> bool:
+        """Whether it is in space and rubs: as the fourth foot of a body, it may share a load."""
+        return isinstance(self.rubbing, SpatialRubbing)
+
+
+@dataclass(frozen=True, eq=False)
+class ContactRows(Addition):
+    """The contacts of a system, in the symbols of the equations."""
+
+    rows: tuple[ContactRow, ...]
+    options: ClassVar[Collection[str]] = (
+        "impact",
+        "impact_order",
+        "on_gain",
+        "on_jam",
+        "on_ambiguous",
+    )
+
+    @property
+    def unilateral(self) -> tuple[ContactRow, ...]:
+        """The contacts."""
+        return self.rows
+
+    @property
+    def restitutions(self) -> dict[str, ca.SX]:
+        """The coefficients of restitution of contacts and of their slips."""
+        found: dict[str, ca.SX] = {}
+        for row in self.rows:
+            found[row.title] = row.restitution
+            if row.rubbing is not None:
+                found[f"the slip of {row.title}"] = row.rubbing.restitution
+        return found
+
+    @property
+    def expressions(self) -> list[ca.SX]:
+        """What impacts read."""
+        return [row.restitution for row in self.rows]
+
+    def in_motion(self, p: np.ndarray) -> np.ndarray:
+        """Return p with every contact closed, and sliding if it has friction."""
+        p = p.copy()
+        for row in self.rows:
+            p[row.hold] = 1.0
+            if row.rubbing is not None:
+                p[row.rubbing.slides], p[[*row.slip_holds]] = 1.0, 0.0
+        return p
+
+    def events(self, elimination: Elimination) -> tuple[Event, ...]:
+        """Return the events of a jam: one near it, and one in it, which no motion passes."""
+        if not any(row.slips for row in self.rows):
+            return ()
+        dynamics = elimination.dynamics
+        gaps = [dynamics.rows[row.row] for row in self.rows]
+        ratio = jam_ratio(gaps, dynamics, elimination.plan)
+        return (Event(JAM, [ratio - NEAR, 1.0], FALLING, Reset()),)
+
+    def check_request(self, request: Request) -> None:
+        """Refuse a law of impacts for other slips, and an order that does not name the contacts.
+
+        Raises
+        ------
+        OutOfRangeError, UnknownNameError, UnsupportedError
+            The message names what is wrong, and what would be right.
+        """
+        names = [row.name for row in self.rows]
+        returning = [
+            row.name
+            for row in self.rows
+            if row.rubbing is not None and not row.rubbing.restitution.is_zero()
+        ]
+        if returning and request.impact != "newton":
+            raise UnsupportedError(
+                f"the contact {returning[0]!r} has a tangential restitution, which belongs to "
+                f"Newton's law: leave out impact = {request.impact!r}, or the restitution"
+            )
+        if request.impact_order is None:
+            return
+        if request.impact not in ORDERED:
+            raise UnsupportedError(
+                "impact_order needs impact = 'sequential' or 'routh', because it orders impacts "
+                "that follow one another"
+            )
+        for name in request.impact_order:
+            if name not in names:
+                raise unknown_name("contact in impact_order", name, names)
+        if len(request.impact_order) != len(names) or len(set(request.impact_order)) != len(names):
+            raise OutOfRangeError(
+                f"impact_order is {list(request.impact_order)}, but must name each contact once: "
+                f"{', '.join(names)}"
+            )
+
+
+def contacts_in(dynamics: Dynamics) -> tuple[ContactRow, ...]:
+    """Return the contacts of a system, in the symbols of its equations."""
+    own = (part.rows for part in dynamics.additions if isinstance(part, ContactRows))
+    return next(own, ())
+
+
+def contact_rows(
+    contacts: Sequence[Contact],
+    dynamics: Dynamics,
+    written: Callable[[Expression], ca.SX],
+) -> tuple[ContactRow, ...]:
+    """Return the contacts in the symbols of the equations."""
+    names, rows = list(dynamics.values), [row.name for row in dynamics.rows]
+    events = [event.name for event in dynamics.events]
+    return tuple(
+        ContactRow(
+            name=contact.name,
+            row=rows.index(contact.name),
+            hold=names.index(contact.held_by),
+            lost=events.index(contact.events[0].name),
+            closed=events.index(contact.events[1].name),
+            restitution=written(contact.restitution),
+            rubbing=_rubbing(contact, rows, names, events, written),
+        )
+        for contact in contacts
+    )
+
+
+def _rubbing(
+    contact: Contact,
+    rows: Sequence[str],
+    names: Sequence[str],
+    events: Sequence[str],
+    written: Callable[[Expression], ca.SX],
+) -> ContactFriction | None:
+    if not contact.sticking:
+        return None
+    name = contact.name
+    rests = f"rests_{name}"
+    plane = ContactFriction(
+        row=rows.index(contact.sticking[0].name),
+        slides=names.index(f"slides_{name}"),
+        sticks=names.index(contact.sticking[0].held_by),
+        rests=names.index(rests) if rests in names else None,
+        begins_to_stick=events.index(f"{name}_sticks"),
+        begins_to_slip=events.index(f"{name}_slips"),
+        reverses=events.index(f"{name}_reverses"),
+        friction=written(contact.friction),
+        static_friction=written(contact.static),
+        restitution=written(contact.tangential_restitution),
+    )
+    if contact.in_space is None:
+        return plane
+    return SpatialRubbing.beside(plane, name, rows, names, events)
+
+
+def in_space(rows: Sequence[ContactRow]) -> bool:
+    """Return whether a contact with friction has two directions of slip."""
+    return any(isinstance(row.rubbing, SpatialRubbing) for row in rows)
