@@ -9,7 +9,7 @@ import pytest
 from daesolve import errors
 from daesolve.ensembles import WorkerError
 from daesolve.ensembles.chunks import ChunkResults, MemberResult
-from daesolve.ensembles.workers import checked_answer
+from daesolve.ensembles.dispatch import checked_answer
 
 KINDS = [
     kind

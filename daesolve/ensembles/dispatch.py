@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from daesolve.core.encoding import is_mapping
 from daesolve.core.interruptions import interruptible
-from daesolve.ensembles.chunks import Chunk, ChunkResults, MemberResult, failure
+from daesolve.ensembles.chunks import Chunk, ChunkResults, MemberResult, WorkerError, failure
 from daesolve.ensembles.members import Table, count_of, values_of
 from daesolve.ensembles.sweep_files import SweepStore
 from daesolve.ensembles.sweep_results import Sweep, has_failed, outcomes
@@ -25,6 +27,29 @@ SHARES = 4
 the same time; for batches, whose lanes should be filled, one."""
 POLL = 0.2
 """Seconds after which an interruption is looked for."""
+
+
+def checked_answer(chunk: Chunk, answer: object) -> ChunkResults:
+    """Return the message of a worker, which must be the results of its members.
+
+    Raises
+    ------
+    WorkerError
+        It is something else.
+    """
+    if not isinstance(answer, ChunkResults):
+        raise WorkerError(
+            f"a worker answered with a {type(answer).__name__} instead of results: it needs "
+            "the same version of daesolve as here"
+        )
+    rows: list[Any] = [getattr(result, "row", None) for result in answer.results]
+    members = [row.get("member") if is_mapping(row) else None for row in rows]
+    if members != [number for number, _ in chunk]:
+        raise WorkerError(
+            f"a worker answered with results of the members {members}, but should have run "
+            f"{[number for number, _ in chunk]}: it needs the same version of daesolve as here"
+        )
+    return answer
 
 
 @dataclass(frozen=True)
@@ -90,7 +115,7 @@ def run_members(
             while (queue or queue.under_way) and not pressed():
                 for _ in range(running.free):
                     if queue:
-                        running.submit(queue.next_chunk(running.count))
+                        running.submit(queue.next_chunk(max(running.count, 1)))
                 for chunk, answer in running.finished(POLL):
                     results = queue.results(chunk, answer)
                     store.add(results)
@@ -143,10 +168,11 @@ class _Queue:
         # A few lanes take as long as all: no member should be alone in the last round.
         return min(max(wanted - wanted % self._first, self._first), share)
 
-    def results(self, chunk: Chunk, answer: ChunkResults | Lost) -> list[MemberResult]:
+    def results(self, chunk: Chunk, answer: object) -> list[MemberResult]:
         """Return the results of the members of a chunk that has ended."""
         self.under_way -= 1
-        if isinstance(answer, ChunkResults):
+        if not isinstance(answer, Lost):
+            answer = checked_answer(chunk, answer)
             self._run += len(answer.results)
             self._seconds += answer.seconds
             return list(answer.results)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import pickle
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
-from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +16,14 @@ from daesolve.analysis.orbits.stability_maps import Plane, Progress
 from daesolve.analysis.orbits.stability_rows import MapRow
 from daesolve.analysis.orbits.stored_results import MapStore
 from daesolve.ensembles.chunks import SweepTask, WorkerError, case_of
+from daesolve.ensembles.dispatch import POLL
 from daesolve.ensembles.sweeping import check_workers, cores, task_of
-from daesolve.ensembles.workers import Lost, WorkerProcess, connected
+from daesolve.ensembles.workers import Cluster, LocalProcesses, Lost, Workers
 from daesolve.errors import OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
 
 BLOCKS = 4
 """Blocks of rows per worker, so that no worker waits long for the last block."""
-TRIES = 2
-"""How often a block is tried when its worker ends before it answers."""
 ORBIT = ("near", "period", "section", "passages", "up_to", "family", "steady", "pieces")
 
 Part = tuple[Mapping[str, Any], Mapping[str, tuple[float, float]], tuple[int, int], tuple[int, ...]]
@@ -96,12 +93,11 @@ def sweep_stability(
         def part(numbers: tuple[int, ...]) -> Part:
             return sent, dict(over), cells, numbers
 
-        if scheduler is None:
-            count = min(count, len(missing))
-            answers = _by_processes(task, [part(b) for b in _blocks(missing, count)], count)
+        if scheduler is not None:
+            running: Workers = Cluster(task, scheduler, rows_of)
         else:
-            answers = _on_cluster(task, scheduler, missing, part)
-        with closing(answers):
+            running = LocalProcesses(task, min(count, len(missing)), rows_of)
+        with closing(_answers(running, scheduler, missing, part)) as answers:
             for rows in answers:
                 for number, row in rows:
                     store.add_row(number, row)
@@ -152,59 +148,39 @@ def _blocks(numbers: list[int], workers: int) -> list[tuple[int, ...]]:
     return [tuple(numbers[a:b]) for a, b in itertools.pairwise(marks)]
 
 
-def _by_processes(task: SweepTask, parts: list[Part], count: int) -> Generator[Rows]:
-    """Yield the rows of parts as processes of this machine find them.
+def _answers(
+    running: Workers,
+    scheduler: str | None,
+    missing: list[int],
+    part: Callable[[tuple[int, ...]], Part],
+) -> Generator[Rows]:
+    """Yield the rows of parts as workers find them.
 
     Raises
     ------
+    OutOfRangeError
+        A scheduler has no workers.
     WorkerError
-        A process cannot work, or ends again before it answers.
+        A worker cannot work, or one after the other ends before it answers about the same rows.
     """
-    left = [(part, 1) for part in parts][::-1]
-    pickled = pickle.dumps(task)
-    busy: dict[Any, tuple[WorkerProcess, Part, int]] = {}
-    idle: list[WorkerProcess] = []
+    tried: set[tuple[int, ...]] = set()
+    under_way = 0
     try:
-        while left or busy:
-            while left and len(busy) < count:
-                part, tried = left.pop()
-                process = idle.pop() if idle else WorkerProcess(pickled, rows_of)
-                process.send(part)
-                busy[process.connection] = process, part, tried
-            for connection in wait(list(busy)):
-                process, part, tried = busy[connection]
-                answer = process.answer()
-                if answer is None:
-                    continue
-                del busy[connection]
-                if not isinstance(answer, Lost):
-                    idle.append(process)
-                    yield answer
-                elif tried < TRIES:
-                    left.append((part, tried + 1))
-                else:
-                    raise WorkerError(f"{answer.reason}, twice, in the rows {part[3]}")
-    finally:
-        for process in [*idle, *(process for process, _, _ in busy.values())]:
-            process.end()
-
-
-def _on_cluster(
-    task: SweepTask, scheduler: str, missing: list[int], part: Callable[[tuple[int, ...]], Part]
-) -> Generator[Rows]:
-    """Yield the rows of parts as the workers of a Dask cluster find them."""
-    client = connected(scheduler)
-    futures: list[Any] = []
-    try:
-        workers = len(client.nthreads())
-        if not workers:
+        if not running.count:
             raise OutOfRangeError(f"the Dask scheduler at {scheduler!r} has no workers: start some")
-        futures = [
-            client.submit(rows_of, task, part(block), pure=False)
-            for block in _blocks(missing, workers)
-        ]
-        for future in futures:  # in their order: those that end early wait on the cluster
-            yield client.gather(future)
+        left = [part(block) for block in _blocks(missing, running.count)][::-1]
+        while left or under_way:
+            for _ in range(min(running.free, len(left))):
+                running.submit(left.pop())
+                under_way += 1
+            for ended, answer in running.finished(POLL):
+                under_way -= 1
+                if not isinstance(answer, Lost):
+                    yield answer
+                elif ended[3] in tried:
+                    raise WorkerError(f"{answer.reason}, twice, in the rows {ended[3]}")
+                else:
+                    tried.add(ended[3])
+                    left.append(ended)
     finally:
-        client.cancel(futures)
-        client.close()
+        running.close()

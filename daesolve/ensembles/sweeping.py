@@ -31,7 +31,7 @@ from daesolve.core.run.solving.repetition import repeating
 from daesolve.core.solvers import SOLVERS, Solver, Taylor
 from daesolve.core.solvers.lanes import LANES
 from daesolve.core.system.driving import portable
-from daesolve.ensembles.auditing import audited_members
+from daesolve.ensembles.audits import audited_members
 from daesolve.ensembles.batches import batch_solver
 from daesolve.ensembles.chunks import SweepTask, computing_versions
 from daesolve.ensembles.dispatch import Progress, run_members

@@ -1,4 +1,8 @@
-"""The workers that run members: this process, local processes, or a Dask cluster."""
+"""The workers that do parts of a task: this process, local processes, or a Dask cluster.
+
+The processes are our own: pools of others take longer to start (loky twice, Dask eight times as
+long), and loky loses the parts of all processes with the one that dies.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,6 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 
-from daesolve.core.encoding import is_mapping
 from daesolve.ensembles.chunks import (
     Chunk,
     ChunkResults,
@@ -37,9 +40,9 @@ PATIENCE = 5.0
 ANSWERS_WITHIN = 10.0
 """Seconds in which a scheduler must answer."""
 AHEAD = 2
-"""Chunks a worker has at most: the one that it runs, and the next."""
+"""Parts a worker has at most: the one that it does, and the next."""
 SPARE = 8
-"""Further chunks that wait, so that a cluster that adapts to its work sees a reason to grow."""
+"""Further parts that wait, so that a cluster that adapts to its work sees a reason to grow."""
 COUNTED_EVERY = 2.0
 """Seconds after which the workers are counted again."""
 
@@ -51,47 +54,25 @@ class Lost:
     reason: str
 
 
-Finished = tuple[Chunk, ChunkResults | Lost]
-
-
-def checked_answer(chunk: Chunk, answer: object) -> ChunkResults:
-    """Return the message of a worker, which must be the results of its members.
-
-    Raises
-    ------
-    WorkerError
-        It is something else.
-    """
-    if not isinstance(answer, ChunkResults):
-        raise WorkerError(
-            f"a worker answered with a {type(answer).__name__} instead of results: it needs "
-            "the same version of daesolve as here"
-        )
-    rows: list[Any] = [getattr(result, "row", None) for result in answer.results]
-    members = [row.get("member") if is_mapping(row) else None for row in rows]
-    if members != [number for number, _ in chunk]:
-        raise WorkerError(
-            f"a worker answered with results of the members {members}, but should have run "
-            f"{[number for number, _ in chunk]}: it needs the same version of daesolve as here"
-        )
-    return answer
+Finished = tuple[Any, Any]
+"""A part of a task, and the answer of a worker, or `Lost`."""
 
 
 class Workers(Protocol):
-    """Run chunks of members. `finished` returns those that have ended; `close` ends the others."""
+    """Do parts of a task. `finished` returns those that have ended; `close` ends the others."""
 
     @property
     def count(self) -> int:
-        """How many chunks run at once."""
+        """How many parts are done at once."""
         ...
 
     @property
     def free(self) -> int:
-        """How many more chunks may be submitted now."""
+        """How many more parts may be submitted now."""
         ...
 
-    def submit(self, chunk: Chunk) -> None:
-        """Submit a chunk."""
+    def submit(self, part: Any) -> None:
+        """Submit a part."""
         ...
 
     def finished(self, patience: float) -> list[Finished]:
@@ -114,12 +95,12 @@ class ThisProcess:
 
     @property
     def free(self) -> int:
-        """How many more chunks may be submitted now."""
+        """How many more parts may be submitted now."""
         return int(self._chunk is None)
 
-    def submit(self, chunk: Chunk) -> None:
-        """Submit a chunk."""
-        self._chunk = chunk
+    def submit(self, part: Any) -> None:
+        """Submit a part."""
+        self._chunk = part
 
     def finished(self, patience: float) -> list[Finished]:
         """Run the submitted chunks."""
@@ -135,27 +116,38 @@ class ThisProcess:
 
 
 class LocalProcesses:
-    """Runs the members in local processes, each with one chunk at a time.
+    """Does parts of a task in local processes, each with one at a time.
 
-    If a process dies, only its chunk is lost, and the process is replaced.
+    If a process dies, only its part is lost, and the process is replaced.
+
+    Parameters
+    ----------
+    task
+        What the parts have in common; it has `versions`.
+    count
+        The number of processes.
+    work
+        The function that is called with the task and each part; importable.
     """
 
-    def __init__(self, task: SweepTask, count: int) -> None:
+    def __init__(
+        self, task: SweepTask, count: int, work: Callable[[Any, Any], Any] = run_chunk
+    ) -> None:
         self.count = count
-        self._task = pickle.dumps(task)
+        self._task, self._work = pickle.dumps(task), work
         self._idle: list[WorkerProcess] = []
-        self._busy: dict[Connection, tuple[WorkerProcess, Chunk]] = {}
+        self._busy: dict[Connection, tuple[WorkerProcess, Any]] = {}
 
     @property
     def free(self) -> int:
-        """How many more chunks may be submitted now."""
+        """How many more parts may be submitted now."""
         return self.count - len(self._busy)
 
-    def submit(self, chunk: Chunk) -> None:
-        """Submit a chunk."""
-        process = self._idle.pop() if self._idle else WorkerProcess(self._task)
-        process.send(chunk)
-        self._busy[process.connection] = (process, chunk)
+    def submit(self, part: Any) -> None:
+        """Submit a part."""
+        process = self._idle.pop() if self._idle else WorkerProcess(self._task, self._work)
+        process.send(part)
+        self._busy[process.connection] = (process, part)
 
     def finished(self, patience: float) -> list[Finished]:
         """Return what has ended, waiting at most some seconds.
@@ -163,19 +155,18 @@ class LocalProcesses:
         Raises
         ------
         WorkerError
-            A process cannot work for this sweep.
+            A process cannot work for this task.
         """
         found: list[Finished] = []
         for connection in wait(list(self._busy), patience):
-            process, chunk = self._busy[connection]  # pyright: ignore[reportArgumentType]
+            process, part = self._busy[connection]  # pyright: ignore[reportArgumentType]
             answer = process.answer()
             if answer is None:
                 continue
             del self._busy[process.connection]
             if not isinstance(answer, Lost):
-                checked_answer(chunk, answer)
                 self._idle.append(process)
-            found.append((chunk, answer))
+            found.append((part, answer))
         return found
 
     def close(self) -> None:
@@ -185,17 +176,9 @@ class LocalProcesses:
 
 
 class WorkerProcess:
-    """A process that works on parts of a task, seen from the process that started it.
+    """A process that works on parts of a pickled task, seen from the one that started it."""
 
-    Parameters
-    ----------
-    task
-        Pickled; it has `versions`.
-    work
-        The function that is called with the task and each part; importable.
-    """
-
-    def __init__(self, task: bytes, work: Callable[[Any, Any], Any] = run_chunk) -> None:
+    def __init__(self, task: bytes, work: Callable[[Any, Any], Any]) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, other = context.Pipe()
         self._process = context.Process(target=_serve, args=(other, work), daemon=True)
@@ -330,16 +313,18 @@ def connected(address: str) -> Any:
 
 
 class Cluster:
-    """Runs the members on a Dask cluster, with few chunks in progress.
+    """Does parts of a task on a Dask cluster, with few in progress.
 
-    If a worker is lost, Dask runs its chunk again, and gives up if this happens often.
+    If a worker is lost, Dask does its part again, and gives up if this happens often.
 
     Parameters
     ----------
     task
-        What the members have in common.
+        What the parts have in common.
     address
         Of the scheduler.
+    work
+        The function that is called with the task and each part; importable.
 
     Raises
     ------
@@ -349,33 +334,35 @@ class Cluster:
         No scheduler answers at the address.
     """
 
-    def __init__(self, task: SweepTask, address: str) -> None:
+    def __init__(
+        self, task: SweepTask, address: str, work: Callable[[Any, Any], Any] = run_chunk
+    ) -> None:
         self._client = connected(address)
-        self._task, self._address = task, address
-        self._chunks: dict[Any, Chunk] = {}
+        self._task, self._address, self._work = task, address, work
+        self._parts: dict[Any, Any] = {}
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._numbers = itertools.count()
         self._workers, self._counted = 1, -COUNTED_EVERY
 
     @property
     def count(self) -> int:
-        """How many chunks run at once: one per worker, however many threads it has."""
+        """How many parts are done at once: one per worker, however many threads it has."""
         if time.monotonic() - self._counted > COUNTED_EVERY:
             with suppress(OSError):
-                self._workers = max(len(self._client.nthreads()), 1)
+                self._workers = len(self._client.nthreads())
             self._counted = time.monotonic()
         return self._workers
 
     @property
     def free(self) -> int:
-        """How many more chunks may be submitted now."""
-        return AHEAD * self.count + SPARE - len(self._chunks)
+        """How many more parts may be submitted now."""
+        return AHEAD * self.count + SPARE - len(self._parts)
 
-    def submit(self, chunk: Chunk) -> None:
-        """Submit a chunk."""
+    def submit(self, part: Any) -> None:
+        """Submit a part."""
         key = f"daesolve-sweep-{id(self):x}-{next(self._numbers)}"
-        future = self._client.submit(run_chunk, self._task, chunk, key=key, pure=False)
-        self._chunks[future] = chunk
+        future = self._client.submit(self._work, self._task, part, key=key, pure=False)
+        self._parts[future] = part
         self._await(future)
 
     def _await(self, future: Any) -> None:
@@ -400,17 +387,17 @@ class Cluster:
         except TimeoutError:  # its worker was lost with the answer, which is computed again
             self._await(future)
             return []
-        return [(self._chunks.pop(future), answer)]
+        return [(self._parts.pop(future), answer)]
 
-    def _answer(self, future: Any, patience: float) -> ChunkResults | Lost:
+    def _answer(self, future: Any, patience: float) -> Any:
         from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
 
         try:
-            return checked_answer(self._chunks[future], future.result(timeout=patience))
+            return future.result(timeout=patience)
         except KilledWorker as error:
             return Lost(f"{error.allowed_failures + 1} workers died while they ran it")
-        except (WorkerError, TimeoutError):
+        except (DaesolveError, TimeoutError):
             raise
         except CommClosedError as error:
             raise self._gone() from error
@@ -429,7 +416,7 @@ class Cluster:
         )
 
     def close(self) -> None:
-        """Cancel the chunks in progress."""
+        """Cancel the parts in progress."""
         with suppress(OSError):
-            self._client.cancel(list(self._chunks), force=True)
+            self._client.cancel(list(self._parts), force=True)
         self._client.close(timeout=ANSWERS_WITHIN)
