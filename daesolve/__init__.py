@@ -38,14 +38,15 @@ from daesolve.core.features import register
 
 __version__ = "0.1.0"
 
-# What features add to the core, which imports none. The order of laws is that of `all_laws`.
+# What features add to the core, which imports none. The order of laws is that of `laws_for`.
 register(
     "switching laws",
     "daesolve.contact.laws.spatial_law:SpatialLaw",
     "daesolve.contact.laws.rubbing_law:RubbingLaw",
     "daesolve.contact.laws.contact_law:ContactLaw",
-    "daesolve.contact.laws.guide_law:GuideLaw",
+    when="contacts",
 )
+register("switching laws", "daesolve.contact.laws.guide_law:GuideLaw", when="guides")
 register("systems with contacts", "daesolve.contact.posing.posed_contacts:complete_contacts")
 register("pairs of systems", "daesolve.contact.posing.pairs:pose_pairs")
 register("slips that stick", "daesolve.contact.posing.shared_slips:with_shared_slips")

@@ -58,7 +58,7 @@ def test_every_python_block_of_the_documentation_runs(block, capsys, tmp_path, m
     try:
         exec(compile(block, "documentation", "exec"), {})
     finally:
-        features._references.cache_clear()
+        features.references.cache_clear()
 
 
 @pytest.mark.long

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "daesolve.features"
-_registered: dict[str, list[Any]] = {}
+_registered: dict[str, list[Reference]] = {}
 
 
-def register(point: str, *additions: Any) -> None:
+def register(point: str, *additions: Any, when: str = "") -> None:
     """Add something at a point of the core, after what is there.
 
     Parameters
@@ -38,31 +38,47 @@ def register(point: str, *additions: Any) -> None:
         Its name.
     additions
         References of the form `package.module:name`, or classes and functions themselves.
+    when
+        The attribute of what the core asks for without which they have nothing to do: they are
+        imported where there is one.
     """
-    _registered.setdefault(point, []).extend(additions)
-    _references.cache_clear()
+    _registered.setdefault(point, []).extend(_reference(one, when=when) for one in additions)
+    references.cache_clear()
 
 
-def added(point: str) -> tuple[Any, ...]:
+def added(point: str, of: object = None) -> tuple[Any, ...]:
     """Return what features add at a point: first those of other packages, then those of daesolve.
+
+    Parameters
+    ----------
+    point
+        Its name.
+    of
+        What is asked for; None asks for all.
 
     Raises
     ------
     PluginError
         What another package adds cannot be imported.
     """
-    return tuple(reference.load() for reference in _references(point))
+    return tuple(one.load() for one in references(point) if one.serves(of))
 
 
-class _Reference(NamedTuple):
+class Reference(NamedTuple):
     """What is imported when it is first needed, if it is not `here`; `entry` says who offers it."""
 
     module: str
     name: str
     entry: EntryPoint | None = None
     here: Any = None
+    when: str = ""
+
+    def serves(self, asked: object) -> bool:
+        """Return whether it has something to do."""
+        return asked is None or not self.when or bool(getattr(asked, self.when))
 
     def load(self) -> Any:
+        """Import it."""
         if self.here is not None:
             return self.here
         try:
@@ -74,20 +90,21 @@ class _Reference(NamedTuple):
 
 
 @cache
-def _references(point: str) -> tuple[_Reference, ...]:
-    own = map(_reference, _registered.get(point, ()))
+def references(point: str) -> tuple[Reference, ...]:
+    """Return what is offered at a point, before anything is imported."""
+    own = _registered.get(point, ())
     there = (one for one in own if one.here is not None or _is_there(one.module))
     return *_installed(point), *there
 
 
-def _reference(addition: Any, entry: EntryPoint | None = None) -> _Reference:
+def _reference(addition: Any, entry: EntryPoint | None = None, when: str = "") -> Reference:
     if isinstance(addition, str):
         module, _, name = addition.partition(":")
-        return _Reference(module, name, entry)
-    return _Reference(addition.__module__, addition.__name__, entry, addition)
+        return Reference(module, name, entry, when=when)
+    return Reference(addition.__module__, addition.__name__, entry, addition, when)
 
 
-def _installed(point: str) -> Iterator[_Reference]:
+def _installed(point: str) -> Iterator[Reference]:
     from importlib.metadata import entry_points  # which takes longer to import than daesolve
 
     for entry in entry_points(group=GROUP):
@@ -115,7 +132,7 @@ def _is_there(module: str) -> bool:
     return spec is not None
 
 
-def _methods(point: str) -> dict[str, _Reference]:
+def _methods(point: str) -> dict[str, Reference]:
     """Return the methods that features add at a point, by name.
 
     Raises
@@ -123,8 +140,8 @@ def _methods(point: str) -> dict[str, _Reference]:
     PluginError
         Two of them have one name.
     """
-    found: dict[str, _Reference] = {}
-    for one in _references(point):
+    found: dict[str, Reference] = {}
+    for one in references(point):
         other = found.setdefault(one.name, one)
         if other != one:
             raise PluginError(

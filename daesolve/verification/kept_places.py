@@ -126,5 +126,4 @@ def _instants(prepared: Prepared, record: RunRecord, places: Places) -> Instants
 
 def _accuracy(prepared: Prepared) -> float:
     """Return the relative error that a step may have."""
-    passes = prepared.request.rank_loss == "pass"
-    return UNCONTROLLED if passes else prepared.solver.step_tolerance or UNCONTROLLED
+    return UNCONTROLLED if prepared.passes else prepared.solver.step_tolerance or UNCONTROLLED

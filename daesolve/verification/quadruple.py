@@ -18,7 +18,7 @@ from daesolve.core.events.guard_table import GuardTable
 from daesolve.core.events.jumps import JumpFunction, JumpFunctions
 from daesolve.core.events.law import Setting
 from daesolve.core.events.leaving import rates_later
-from daesolve.core.events.transitions import Ownership, Transitions, all_laws
+from daesolve.core.events.transitions import Ownership, Transitions, laws_for
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.translation import ELEMENTARY, Table, integer_power, translate
 from daesolve.core.formulations import OdeProblem
@@ -159,7 +159,7 @@ class QuadTransitions(Transitions):
             policy="continuity" if double is None else double.setting.policy,
             path=prepared.path,
         )
-        kinds = [_QuadGuides if kind is GuideLaw else kind for kind in all_laws()]
+        kinds = [_QuadGuides if kind is GuideLaw else kind for kind in laws_for(dynamics)]
         super().__init__(setting, Ownership.of(setting, kinds), tracks=True)
         rates = QuadEvaluator(guard_rates(problem), exact=0)
         later = partial(_rates_later, problem)

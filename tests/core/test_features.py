@@ -56,9 +56,9 @@ def alone(monkeypatch):
     """Let no feature add anything."""
     with monkeypatch.context() as emptied:
         emptied.setattr(features, "_registered", {})
-        features._references.cache_clear()
+        features.references.cache_clear()
         yield
-    features._references.cache_clear()
+    features.references.cache_clear()
 
 
 @pytest.fixture

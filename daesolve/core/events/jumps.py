@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -16,6 +15,7 @@ from daesolve.core.equations.elimination.saddle import EliminationPlan
 from daesolve.core.equations.fitting import Fitting
 from daesolve.core.events.continuity import Continuity
 from daesolve.core.events.overlaps import Overlaps, Place
+from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
@@ -264,7 +264,10 @@ def _decided_by_laws(dynamics: Dynamics) -> tuple[set[str], set[str]]:
     return rates, names
 
 
-_built: WeakKeyDictionary[OdeProblem, dict[tuple[int, ...], JumpFunction]] = WeakKeyDictionary()
+@built_once
+def _functions(problem: OdeProblem) -> dict[tuple[int, ...], JumpFunction]:
+    """Return the resets of a problem that were built so far."""
+    return {}
 
 
 class JumpFunctions:
@@ -278,7 +281,7 @@ class JumpFunctions:
 
     def __init__(self, dynamics: Dynamics, plan: EliminationPlan, problem: OdeProblem) -> None:
         self.dynamics, self.plan, self.problem = dynamics, plan, problem
-        self.built = _built.setdefault(problem, {})
+        self.built = _functions(problem)
 
     def __call__(self, events: tuple[int, ...]) -> JumpFunction:
         """Return the function that resets these events together."""

@@ -39,9 +39,12 @@ LAWS = "switching laws"
 """The point at which features add laws."""
 
 
-def all_laws() -> tuple[type[SwitchingLaw], ...]:
-    """Return all laws. The first takes its events first, begins first, and decides last."""
-    return (*added(LAWS), ChartLaw, RowLaw, ResetLaw)
+def laws_for(dynamics: Dynamics) -> tuple[type[SwitchingLaw], ...]:
+    """Return the laws that equations may need.
+
+    The first takes its events first, begins first, and decides last.
+    """
+    return (*added(LAWS, dynamics), ChartLaw, RowLaw, ResetLaw)
 
 
 def begin(dynamics: Dynamics, beginning: Beginning) -> Beginning:
@@ -57,7 +60,7 @@ def begin(dynamics: Dynamics, beginning: Beginning) -> Beginning:
     DaesolveError
         No motion may begin there.
     """
-    for law in all_laws():
+    for law in laws_for(dynamics) if dynamics.events else added(LAWS, dynamics):
         beginning = law.begin(dynamics, beginning)
     return beginning
 
@@ -71,7 +74,7 @@ class Ownership:
     table
         The guards.
     laws
-        Those that the problem has, in the order of `all_laws`.
+        Those that the problem has, in the order of `laws_for`.
     """
 
     table: GuardTable
@@ -86,11 +89,11 @@ class Ownership:
         setting
             The problem.
         kinds
-            The laws that there are, in their order; `all_laws` if it is None.
+            The laws that there are, in their order; `laws_for` if it is None.
         """
         free = list(range(len(setting.table.events)))
         laws: list[SwitchingLaw] = []
-        for kind in all_laws() if kinds is None else kinds:
+        for kind in laws_for(setting.dynamics) if kinds is None else kinds:
             law = kind.of(setting, free)
             if law is not None:
                 _refuse_recorded(law, setting.table)
@@ -452,6 +455,8 @@ def transitions_of(
     contacts
         What contacts do where rigid bodies leave it open.
     """
+    if not problem.events:
+        return None
     setting = Setting(
         dynamics=dynamics,
         problem=problem,

@@ -6,7 +6,7 @@ Sample states say whether goals depend on each other, and what is not conserved.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -30,22 +30,21 @@ from daesolve.core.equations.regular_samples import regular_samples
 from daesolve.core.equations.starting import continued, drifted, started
 from daesolve.core.events.law import Beginning
 from daesolve.core.events.transitions import begin
+from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import Feedback, Formulation
 from daesolve.core.posing.value_names import ValueKind
-from daesolve.core.preparation.conservation import conserved_invariants
-from daesolve.core.preparation.held_constraints import (
-    are_unilateral,
-    check_held_goals,
-    check_held_reactions,
-    may_share_loads,
-)
-from daesolve.core.preparation.redundancy import Dependent, NonredundantSystem, check_redundant
+from daesolve.core.preparation.conserved_invariants import conserved_invariants
+from daesolve.core.preparation.redundant_rows import Dependent, NonredundantSystem, check_redundant
 from daesolve.core.preparation.request import Request
-from daesolve.core.preparation.restitution import check_restitution
 from daesolve.core.results.trajectory.in_words import continued_run
 from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import System
-from daesolve.errors import DegenerateStartError, OutOfRangeError
+from daesolve.errors import (
+    DegenerateStartError,
+    OutOfRangeError,
+    RedundantConstraintsError,
+    UnsupportedError,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,3 +300,122 @@ def _degenerate_start(dynamics: Dynamics, rank: Rank) -> DegenerateStartError:
         f"at the start the goals {names} depend on each other, but not elsewhere; start away "
         "from this position, or set rank_loss = 'pass'"
     )
+
+
+def check_restitution(dynamics: Dynamics, values: Mapping[str, float]) -> None:
+    """Refuse a restitution that follows from the parameters and does not lie in [0, 1].
+
+    One that depends on time, the state or discrete values is known only at an impact.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    values
+        p by name.
+
+    Raises
+    ------
+    OutOfRangeError
+        The message names the event or the goal.
+    """
+    lasting = dynamics.lasting(values)
+    symbols = zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True)
+    own = [symbol for name, symbol in symbols if name in lasting]
+    known = [(name, value) for name, value in _restitutions(dynamics) if _is_of(value, own)]
+    if not known:
+        return
+    column = ca.vertcat(*[value for _, value in known])
+    function = function_of("restitution", [dynamics.p], [column], (["p"], ["restitution"]))
+    found = np.asarray(function(dynamics.value_vector(values))).ravel()
+    for (name, _), number in zip(known, found.tolist(), strict=True):
+        if not 0.0 <= number <= 1.0:
+            raise OutOfRangeError(
+                f"the restitution of {name} is {number:.6g}, but must lie in [0, 1]"
+            )
+
+
+def _restitutions(dynamics: Dynamics) -> Iterator[tuple[str, ca.SX]]:
+    for addition in dynamics.additions:
+        yield from addition.restitutions.items()
+    for index, reset in dynamics.resets.items():
+        yield f"the event {dynamics.events[index].name!r}", reset.restitution
+
+
+def _is_of(expression: ca.SX, symbols: list[ca.SX]) -> bool:
+    """Return whether an expression depends on these symbols and on nothing else."""
+    found = {symbol.element_hash() for symbol in ca.symvar(expression)}
+    return bool(found) and found <= {symbol.element_hash() for symbol in symbols}
+
+
+FEWEST: Mapping[str, int] = {"minimum-norm": 1, "error": 4}
+"""The least number of unilateral goals that may come to share loads, by the option `redundant`.
+
+With "error", the default, three in a line are refused.
+"""
+
+
+def check_held_goals(
+    dynamics: Dynamics, formulation: Formulation, values: Mapping[str, float]
+) -> None:
+    """Refuse to release constraints in a formulation that cannot do so, or to hold one by half.
+
+    Raises
+    ------
+    UnsupportedError, OutOfRangeError
+        The message names the goal that does not always hold.
+    """
+    for row in dynamics.rows:
+        if row.hold is None:
+            continue
+        name = row.hold.name()
+        if not formulation.releases:
+            raise UnsupportedError(
+                f"the formulation {formulation.title!r} cannot release constraints such as "
+                f"{row.name!r}: use 'feedback', without rank_loss = 'pass' or 'viscous'"
+            )
+        if values[name] not in (0.0, 1.0):
+            raise OutOfRangeError(
+                f"the goal {row.name!r} is held by {name!r}, which is {values[name]:g}, but "
+                "must be 1.0 (it holds) or 0.0 (it is released)"
+            )
+
+
+def may_share_loads(dynamics: Dynamics, formulation: Formulation, redundant: str) -> bool:
+    """Return whether unilateral goals share loads because more hold than are independent.
+
+    A body on four feet has a determined motion, although the loads of its feet are not determined.
+    """
+    count = sum(row.shares_loads for row in dynamics.unilateral)
+    shares = formulation.chooses_goals or redundant == "minimum-norm"
+    return shares and count >= FEWEST.get(redundant, count + 1)
+
+
+def are_unilateral(dynamics: Dynamics, rank: Rank) -> bool:
+    """Return whether unilateral goals alone depend on each other."""
+    gaps = {dynamics.rows[one.row].name for one in dynamics.unilateral}
+    return all(gaps.issuperset(group) for group in rank.groups)
+
+
+def check_held_reactions(dynamics: Dynamics, rank: Rank, redundant: str) -> None:
+    """Refuse dependent constraints whose unknown reactions decide when they are released.
+
+    On request, unilateral goals share loads like equal springs, and are then accepted.
+
+    Raises
+    ------
+    RedundantConstraintsError
+        A goal that does not always hold depends on others.
+    """
+    held = {row.name for row in dynamics.rows if row.hold is not None}
+    if redundant == "minimum-norm":
+        held -= {dynamics.rows[one.row].name for one in dynamics.unilateral if one.shares_loads}
+    for group in rank.groups:
+        if held.intersection(group):
+            slips = {row.name for row in dynamics.rows if row.hold is not None and row.degree == 1}
+            one = "let one law of friction bear the load of both"
+            instead = one if slips.issuperset(group) else "leave out one of them"
+            raise RedundantConstraintsError(
+                f"the goals {', '.join(map(repr, group))} depend on each other everywhere, so "
+                f"their reactions do not show which of them opens; {instead}"
+            )

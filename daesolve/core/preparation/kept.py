@@ -16,15 +16,16 @@ import casadi as ca
 
 from daesolve.core.equations.consistency import Start
 from daesolve.core.equations.elimination.saddle import EliminationPlan
-from daesolve.core.events.transitions import all_laws
+from daesolve.core.events.transitions import LAWS
 from daesolve.core.expressions.digest import NoDigestError, digest_of
 from daesolve.core.expressions.plain_data import FROM, Classes, key_of, named, read, write
+from daesolve.core.features import references
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.formulations.problem import Watched
 from daesolve.core.formulations.semi_explicit import SemiExplicit
 from daesolve.core.posing.symbols import Angle, Labels
 from daesolve.core.preparation.extensions import formulations, solvers
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.preparation.request import Request
 from daesolve.core.solvers import Compilation
 from daesolve.core.solvers.scaling import Scaling
@@ -88,7 +89,7 @@ def _key(system: System, request: Request) -> str | None:
     except NoDigestError:
         return None
     # Features may have added laws since, or no longer do.
-    laws = [f"{law.__module__}:{law.__qualname__}" for law in all_laws()]
+    laws = [f"{law.module}:{law.name}" for law in references(LAWS)]
     return key_of("prepared", system.digest, asked, *laws)
 
 

@@ -14,8 +14,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from daesolve.core.events.transitions import all_laws
+from daesolve.core.events.transitions import LAWS
 from daesolve.core.expressions.program import serialized
+from daesolve.core.features import references
 from daesolve.core.preparation import kept
 from daesolve.core.preparation.preparing import Prepared, prepare
 from daesolve.core.preparation.request import Request, checked
@@ -43,7 +44,7 @@ def prepare_once(system: System, request: Request) -> Prepared:
     system, request = checked(system, request)
     system = first_like(system)
     try:
-        key = (id(system), frozen(request), all_laws())
+        key = (id(system), frozen(request), references(LAWS))
         hash(key)
     except TypeError:
         return prepare(system, request)

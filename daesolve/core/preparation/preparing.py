@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from daesolve.core.equations.consistency import Start, sample_states
+from daesolve.core.equations.consistency import sample_states
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.plan import choose_plan, regularisations
 from daesolve.core.equations.elimination.saddle import (
@@ -21,7 +20,8 @@ from daesolve.core.equations.elimination.saddle import (
     EliminationPlan,
 )
 from daesolve.core.equations.rank import Rank, Samples
-from daesolve.core.events.transitions import Transitions, transitions_of
+from daesolve.core.events.transitions import transitions_of
+from daesolve.core.expressions.built_once import built_once
 from daesolve.core.formulations import Elimination, Formulation, OdeProblem
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.preparation.choosing import (
@@ -33,17 +33,23 @@ from daesolve.core.preparation.choosing import (
     stiffness,
     stiffness_warning,
 )
-from daesolve.core.preparation.conservation import assumed_invariants
+from daesolve.core.preparation.conserved_invariants import assumed_invariants
 from daesolve.core.preparation.driven_probe import Drives
 from daesolve.core.preparation.examination import InitialState, examined, initial_state, restricted
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.preparation.probing import run_probe
-from daesolve.core.preparation.redundancy import with_rows, with_same_rows, without_grip
+from daesolve.core.preparation.redundant_rows import with_rows, with_same_rows, without_grip
 from daesolve.core.preparation.request import (
     DEFAULT_RATE,
     Request,
     checked,
 )
-from daesolve.core.preparation.scaling import is_usual_step, lengths_note, scaling_note, scaling_of
+from daesolve.core.preparation.scale_exponents import (
+    is_usual_step,
+    lengths_note,
+    scaling_note,
+    scaling_of,
+)
 from daesolve.core.preparation.sizes import (
     Probe,
     floors,
@@ -53,7 +59,7 @@ from daesolve.core.preparation.sizes import (
     typical_influences,
 )
 from daesolve.core.preparation.wrapping import periodic_angles
-from daesolve.core.solvers import Compilation, Observer, SegmentEnd, Solver, State
+from daesolve.core.solvers import Compilation, Solver
 from daesolve.core.solvers.error_control import velocity_warning
 from daesolve.core.solvers.scaling import Scaling
 from daesolve.core.system.consistent_state import check_system
@@ -61,99 +67,6 @@ from daesolve.core.system.system import System
 
 WEAK_GRIP = 1e-4
 """A grip below this fraction of its usual size costs digits, unless the elimination is refined."""
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A run that can start.
-
-    Parameters
-    ----------
-    system, request
-        The system and the request.
-    dynamics, problem, solver
-        The equations, the problem and the solver, with every automatic choice made.
-    formulation
-        Its formulation.
-    start
-        The consistent start and what was changed for it; `start_time` and `until` are its times.
-    values
-        p as numbers, at the start; rates carry the sign of the direction of time.
-    parameters, rates
-        For the report; a rate is None if a goal is only measured.
-    scales
-        Of `problem.watched`; NaN for an energy that takes the largest kinetic energy.
-    least_kinetic
-        The kinetic energy that counts as rounding, J.
-    segment
-        The length of a segment, s; boundaries lie at whole multiples of it from the start.
-    wrapped
-        Indices of the angles that are wrapped at the boundaries.
-    samples
-        Consistent states near the start, which show what is usual.
-    assumed
-        Driven invariants without a proof that they are conserved, with the limits of their relative
-        rates: these are watched.
-    surplus
-        Goals that depend on the others everywhere, so that their reactions have no grip.
-    scaling
-        The powers of two by which states and time are divided for the solver.
-    compilation
-        The cost of compiling.
-    transitions
-        Switches its modes; None if nothing does.
-    resting
-        Whether dry friction holds the body at rest from the start on.
-    path
-        (k, n) states that a short run went through.
-    mean_step
-        The mean step of that run, s.
-    notes
-        Every automatic choice in words.
-    """
-
-    system: System
-    request: Request
-    dynamics: Dynamics
-    problem: OdeProblem
-    formulation: Formulation
-    solver: Solver
-    start: Start
-    start_time: float
-    until: float
-    values: np.ndarray
-    parameters: Mapping[str, float]
-    rates: Mapping[str, float | None]
-    scales: np.ndarray
-    least_kinetic: float
-    segment: float
-    wrapped: tuple[int, ...]
-    samples: Samples
-    assumed: Mapping[str, float]
-    surplus: tuple[str, ...]
-    scaling: Scaling
-    compilation: Compilation
-    transitions: Transitions | None
-    resting: bool
-    path: np.ndarray
-    mean_step: float
-    notes: tuple[str, ...]
-
-    @property
-    def sign(self) -> float:
-        """+1 forwards in time, -1 backwards."""
-        return 1.0 if self.until >= self.start_time else -1.0
-
-    @property
-    def initial(self) -> np.ndarray:
-        """The start in the variables of the problem, with zero for work integrals."""
-        return self.problem.enter(self.start_time, self.start.state, self.values)
-
-    def integrated(
-        self, state: State, until: float, at: np.ndarray, observe: Observer
-    ) -> SegmentEnd:
-        """Integrate a segment by the solver, in its units; see `Solver.segment`."""
-        return self.scaling.segment(self.solver, self.problem, state, until, at, observe)
 
 
 def prepare(system: System, request: Request) -> Prepared:
@@ -311,7 +224,10 @@ def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
     )
 
 
-_problems: WeakKeyDictionary[System, dict[tuple[object, ...], OdeProblem]] = WeakKeyDictionary()
+@built_once
+def _problems(system: System) -> dict[tuple[object, ...], OdeProblem]:
+    """Return the problems of a system that were built so far."""
+    return {}
 
 
 def _problem(
@@ -336,7 +252,7 @@ def _problem(
         tuple(row.name for row in dynamics.aside),
         tuple(row.name for row in dynamics.rows if row.posed is not None),
     )
-    built = _problems.setdefault(system, {})
+    built = _problems(system)
     if key not in built:
         built[key] = formulation.built(Elimination(dynamics, plan, conserved, rates))
     return built[key]

@@ -10,8 +10,8 @@ import numpy as np
 from daesolve.core.events.let_go import LettingGo
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.preparation.examination import InitialState, initial_state, parameter_values
-from daesolve.core.preparation.preparing import Prepared
-from daesolve.core.preparation.redundancy import with_rows
+from daesolve.core.preparation.prepared import Prepared
+from daesolve.core.preparation.redundant_rows import with_rows
 from daesolve.core.preparation.request import Request
 from daesolve.errors import InconsistentStateError
 

@@ -18,7 +18,7 @@ from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.formulations.semi_explicit import sparse_jacobian
 from daesolve.core.posing.value_names import ValueKind
-from daesolve.core.preparation.scaling import Begin
+from daesolve.core.preparation.scale_exponents import Begin
 
 PROBE_RTOL = 1e-8
 FLOOR = 0.05

@@ -6,12 +6,12 @@ This is proved from the structure of the expressions, for all states.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.structure import ROUNDED, Turned, after_a_turn
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.formulations.problem import DaeProblem
@@ -37,7 +37,7 @@ def periodic_angles(
     angles = problem.labels.angles
     if not angles:
         return ()
-    broken = _broken_for_some(dynamics, problem)
+    broken = _broken_for_some(problem, dynamics)
     if broken:
         lasting = dynamics.lasting(values)
         numbers = np.array([lasting.get(name, np.nan) for name in problem.values])
@@ -50,16 +50,10 @@ def periodic_angles(
     return tuple(angle for angle in angles if angle not in broken)
 
 
-_broken_by: WeakKeyDictionary[Dynamics, WeakKeyDictionary[OdeProblem, dict[int, str]]]
-_broken_by = WeakKeyDictionary()
-
-
-def _broken_for_some(dynamics: Dynamics, problem: OdeProblem) -> dict[int, str]:
+@built_once
+def _broken_for_some(problem: OdeProblem, dynamics: Dynamics) -> dict[int, str]:
     """Return the angles without a proof for all parameters at once: angle -> what may differ."""
-    known = _broken_by.setdefault(dynamics, WeakKeyDictionary())
-    if problem not in known:
-        known[problem] = _broken(dynamics, problem, np.full(len(problem.values), np.nan))
-    return known[problem]
+    return _broken(dynamics, problem, np.full(len(problem.values), np.nan))
 
 
 def _broken(dynamics: Dynamics, problem: OdeProblem, numbers: np.ndarray) -> dict[int, str]:

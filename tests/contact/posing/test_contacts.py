@@ -16,7 +16,7 @@ import daesolve as ds
 from daesolve.contact.complementarity.answers import VariantSolution
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.policies import solve
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.errors import (
     NoValidVariant,
 )

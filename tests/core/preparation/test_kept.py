@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.core.events.law import SwitchingLaw
-from daesolve.core.events.transitions import all_laws
+from daesolve.core.events.transitions import LAWS
 from daesolve.core.expressions import disk_cache
+from daesolve.core.features import Reference, references
 from daesolve.core.preparation import kept, lately
 from daesolve.core.preparation.request import Request
 from daesolve.core.solvers.scaling import Scaling, scaled
@@ -122,8 +122,8 @@ def test_what_was_prepared_serves_no_other_system_request_or_laws(place, monkeyp
     other = Request(0.5, initial={"angle_0": 0.1})
     assert kept.kept(system, other) is None
     assert kept.kept(system, REQUEST) is not None
-    laws = (SwitchingLaw, *all_laws())
-    monkeypatch.setattr(kept, "all_laws", lambda: laws)
+    laws = (Reference("a", "Law"), *references(LAWS))
+    monkeypatch.setattr(kept, "references", lambda _: laws)
     assert kept.kept(system, REQUEST) is None
 
 

@@ -15,7 +15,7 @@ import daesolve as ds
 from daesolve.core.expressions.evaluation import BufferedFunction
 from daesolve.core.expressions.translation import translate
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.solvers.jacobians import (
     FactorisedJacobian,
     exact_jacobian,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import (
     Degeneracy,
     EventRecord,
@@ -22,7 +22,7 @@ from daesolve.core.results.trajectory.samples import Recorded, Samples, places_a
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.dense_output import Piece
 from daesolve.core.run.integration.record import Boundary, Happening, RunRecord
-from daesolve.core.run.integration.watches.grip import LostGrip
+from daesolve.core.run.integration.watches.grip_watch import LostGrip
 from daesolve.core.run.integration.watches.monitor import Monitor
 
 

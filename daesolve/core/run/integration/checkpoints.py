@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.storage import Stored, Writer, resuming
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.results.trajectory.samples import StoredSamples, row_of_event

@@ -19,11 +19,14 @@ from daesolve.core.run.integration.checkpoints import Keeper
 from daesolve.core.run.integration.effort import Effort
 from daesolve.core.run.integration.record import Boundary, Happening
 from daesolve.core.run.integration.run_state import RunState
-from daesolve.core.run.integration.watches.conservation import ConservationWatch, take_down_refuted
-from daesolve.core.run.integration.watches.degeneracy import Dependence
-from daesolve.core.run.integration.watches.grip import LostGrip
+from daesolve.core.run.integration.watches.conservation_watch import (
+    ConservationWatch,
+    take_down_refuted,
+)
+from daesolve.core.run.integration.watches.grip_watch import LostGrip
 from daesolve.core.run.integration.watches.monitor import NotFinite
-from daesolve.core.run.integration.watches.passages import Breach
+from daesolve.core.run.integration.watches.passage_watch import Breach
+from daesolve.core.run.integration.watches.rank_watch import Dependence
 from daesolve.core.solvers import SegmentEnd, Status
 
 Verdict = tuple[Outcome, str]
@@ -59,7 +62,7 @@ def verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
 
 def judged(run: RunState, outcome: Outcome, message: str) -> Verdict:
     """Judge whether the result of a run that reached its end can be trusted."""
-    if outcome.good:
+    if outcome.good and run.monitor.untrusted():
         take_down_refuted(run.monitor, run.record)
     untrusted = run.monitor.untrusted_sentence() if outcome.good else ""
     if not untrusted:
@@ -188,7 +191,7 @@ def _of_goals(run: RunState, time: float, goals: Sequence[str]) -> Verdict:
         goals,
         uneven=uneven_masses(run, time, state),
         at_rest=set(goals) <= set(run.prepared.problem.singular_goals),
-        passes=run.prepared.request.rank_loss == "pass",
+        passes=run.prepared.passes,
     )
 
 

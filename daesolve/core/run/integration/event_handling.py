@@ -17,7 +17,7 @@ from daesolve.core.events.law import Ending, Jump, Stretch, SwitchingLaw
 from daesolve.core.events.transitions import Transitions
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.posing.events import AT_REST
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.run.integration import endings
 from daesolve.core.run.integration.endings import Verdict

@@ -17,11 +17,11 @@ from daesolve.core.events.transitions import Transitions
 from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.effort import Counted
 from daesolve.core.run.integration.run_state import RunState, unobserved
-from daesolve.core.run.integration.watches.conservation import ConservationWatch
+from daesolve.core.run.integration.watches.conservation_watch import ConservationWatch
 from daesolve.core.run.integration.watches.flat_zeros import FlatZeros
 from daesolve.core.solvers import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.core.solvers.guards import POLE
@@ -92,6 +92,8 @@ def solve_past_errors(
         Which guards have stayed at zero, (guards,).
     """
     problem = run.prepared.problem
+    if not problem.events:
+        return solve_within_budget(run, start, until, at, observe), np.zeros(0, dtype=bool)
     posed, zeros = _posed_guards(run.prepared), run.monitor.watch(FlatZeros)
     if transitions is None:
         kept = _bound_guards(run)(start.time, start.x, start.p)

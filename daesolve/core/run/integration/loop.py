@@ -29,20 +29,25 @@ from daesolve.core.run.integration.record import Boundary
 from daesolve.core.run.integration.run_state import RunState
 from daesolve.core.run.integration.simple_resets import SimpleResets
 from daesolve.core.solvers import EventHit, SegmentEnd, State, Status
-from daesolve.core.solvers.timetable import scheduled
 
 
 def to_boundary(
-    run: RunState, resets: SimpleResets, here: Boundary, boundary: float, keeper: Keeper | None
+    run: RunState,
+    here: Boundary,
+    boundary: float,
+    resets: SimpleResets | None,
+    keeper: Keeper | None = None,
 ) -> tuple[Boundary, Verdict | None]:
     """Integrate to a boundary, from mode to mode.
 
     Parameters
     ----------
-    run, resets, here
-        The run, what follows its simple resets, and where it is.
+    run, here
+        The run, and where it is.
     boundary
         How far, s.
+    resets
+        What follows its simple resets; None if nothing switches it.
     keeper
         Stores it on disk; None if it stays in memory.
 
@@ -55,7 +60,8 @@ def to_boundary(
     """
     past = list[int]()
     while True:
-        here = resets.follow(here, boundary)
+        if resets is not None:
+            here = resets.follow(here, boundary)
         run.record.boundaries.append(here)
         if run.transitions is not None:
             past = run.transitions.late(here.time, here.state, run.values(here))
@@ -113,7 +119,9 @@ def _integrate(run: RunState, here: Boundary, boundary: float) -> SegmentEnd:
     Events that are only recorded are taken in as well.
     """
     record, transitions, p = run.record, run.transitions, run.values(here)
-    until = scheduled(run.scheduled, here.time, run.ahead.reach(here.time, boundary), p)
+    until = run.ahead.reach(here.time, boundary)
+    if run.scheduled is not None:
+        until = run.scheduled.first_zero(here.time, until, p)
     at = run.schedule.up_to(record.taken, until)
     times, is_look = _with_looks(run, at, here.time, until)
     start = State(here.time, here.state, p)

@@ -10,7 +10,7 @@ import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.features import added
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.results import Continuation, TrajectoryPoint
 from daesolve.core.results.trajectory.samples import Recorded

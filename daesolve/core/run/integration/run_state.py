@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import casadi as ca
@@ -16,7 +17,7 @@ from daesolve.core.events.instant import INSTANT, SimultaneousResets
 from daesolve.core.events.transitions import Transitions
 from daesolve.core.expressions.intervals import TimeGuards
 from daesolve.core.features import added
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.assembly import TrajectoryAssembly
 from daesolve.core.run.integration.checkpoints import restored_boundaries, saved_boundary
@@ -24,13 +25,13 @@ from daesolve.core.run.integration.dense_output import DenseOutput
 from daesolve.core.run.integration.effort import Effort
 from daesolve.core.run.integration.record import Boundary, Happening, RunRecord
 from daesolve.core.run.integration.sampling import At, Schedule
-from daesolve.core.run.integration.watches.conservation import ConservationWatch
+from daesolve.core.run.integration.watches.conservation_watch import ConservationWatch
 from daesolve.core.run.integration.watches.flat_zeros import FlatZeros
-from daesolve.core.run.integration.watches.following import FollowingWatch
-from daesolve.core.run.integration.watches.grip import GripWatch
+from daesolve.core.run.integration.watches.following_watch import FollowingWatch
+from daesolve.core.run.integration.watches.grip_watch import GripWatch
 from daesolve.core.run.integration.watches.kept_steps import FirstSteps
 from daesolve.core.run.integration.watches.monitor import Monitor, NumberWatch
-from daesolve.core.run.integration.watches.passages import PassageWatch
+from daesolve.core.run.integration.watches.passage_watch import PassageWatch
 from daesolve.core.run.integration.watches.watch import Watch
 from daesolve.core.solvers import EventHit, Observer, SegmentEnd, State, Status
 from daesolve.core.solvers.timetable import time_guards
@@ -458,6 +459,7 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
     transitions = prepared.transitions and prepared.transitions.fresh(prepared.path)
     halts = prepared.solver.halts_at_events(prepared.problem)
     follows = halts and prepared.solver.follows_time_guards(prepared.problem)
+    known = follows or not prepared.problem.events
     return RunState(
         prepared=prepared,
         record=RunRecord([prepared.values], step=prepared.mean_step),
@@ -471,11 +473,12 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
             prepared.start_time,
             prepared.segment / FIRST_STRETCH,
         ),
-        scheduled=None if follows else time_guards(prepared.problem, prepared.dynamics.switches),
+        scheduled=None if known else time_guards(prepared.problem, prepared.dynamics.switches),
     )
 
 
 def watches_of(prepared: Prepared) -> list[Watch]:
     """Return the watches over a run, in the order in which they judge its steps."""
-    watches = [kind.of(prepared) for kind in (*WATCHES, *added(FURTHER))]
-    return [watch for watch in watches if watch is not None]
+    kinds: list[type[Watch]] = [*WATCHES, *added(FURTHER)]
+    asked = [kind for kind in kinds if not kind.when or attrgetter(kind.when)(prepared)]
+    return [watch for kind in asked if (watch := kind.of(prepared)) is not None]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import casadi as ca
 import numpy as np
@@ -155,16 +155,19 @@ class SimpleResets:
     def __init__(self, run: RunState) -> None:
         self.run, self._zeros = run, run.monitor.watch(FlatZeros)
 
+    @classmethod
+    def of(cls, run: RunState) -> Self | None:
+        """Return what follows the simple resets of a run; None if nothing switches it."""
+        return None if run.transitions is None else cls(run)
+
     @cached_property
     def _resets(self) -> _Resets | None:
         return _found(self.run)
 
     def follow(self, here: Boundary, until: float) -> Boundary:
         """Return where simple resets up to a time leave the motion; `here` if there are none."""
-        run, zeros = self.run, self._zeros
-        if run.transitions is None or zeros is None or not zeros.done.any():
-            return here
-        if not run.pace.begins():
+        zeros = self._zeros
+        if zeros is None or not zeros.done.any() or not self.run.pace.begins():
             return here
         return here if self._resets is None else self._resets.follow(here, until)
 

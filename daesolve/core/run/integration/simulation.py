@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.core.interruptions import interruptible
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import Outcome, TrajectoryPoint
 from daesolve.core.results.trajectory.samples import Recorded
 from daesolve.core.results.trajectory.trajectory import Trajectory
@@ -166,13 +166,13 @@ class _Run:
     # -- integration --------------------------------------------------------------------------
 
     def _integrate(self) -> Verdict:
-        state, resets = self.state, SimpleResets(self.state)
+        state, resets = self.state, SimpleResets.of(self.state)
         here, verdict = self._begin()
         with interruptible(by_termination=self.keeper is not None) as interrupted:
             while verdict is None:
                 boundary = next_boundary(state, here)
                 try:
-                    here, verdict = to_boundary(state, resets, here, boundary, self.keeper)
+                    here, verdict = to_boundary(state, here, boundary, resets, self.keeper)
                 except StorageError as error:
                     verdict = self._not_written(error)
                 if self.progress is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from daesolve.core.features import added
 from daesolve.core.preparation.choosing import check_pair
 from daesolve.core.preparation.naming import solver_of
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.run_options import By
 from daesolve.core.solvers import Solver

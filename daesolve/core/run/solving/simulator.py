@@ -15,7 +15,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from daesolve.core.preparation.lately import prepare_once
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.preparation.request import Request
 from daesolve.core.preparation.restarting import restarted
 from daesolve.core.results.trajectory.findings import Audit
@@ -43,8 +43,7 @@ from daesolve.core.run.integration.run_options import (
 from daesolve.core.run.integration.run_state import RunState, fresh_state
 from daesolve.core.run.integration.sampling import Schedule
 from daesolve.core.run.integration.simple_resets import SimpleResets
-from daesolve.core.run.solving.held_inputs import HeldInputs
-from daesolve.core.run.solving.step_values import StepValues
+from daesolve.core.run.solving.simulator_values import HeldInputs, StepValues
 from daesolve.core.system.system import System
 from daesolve.errors import (
     OutOfRangeError,
@@ -142,7 +141,7 @@ class Simulator:
         self._prepared = prepared
         self._run = fresh_state(prepared, [])
         self._run.schedule.until = math.inf
-        self._resets = SimpleResets(self._run)
+        self._resets = SimpleResets.of(self._run)
         self._here = self._run.start()
         self._rest = 0.0
         self._started = False
@@ -244,7 +243,7 @@ class Simulator:
             run.record.begin_in(here)
         self._started = True
         if verdict is None:
-            here, verdict = to_boundary(run, self._resets, here, target, None)
+            here, verdict = to_boundary(run, here, target, self._resets)
         self._here, self._rest = here, rest if here.time == target else 0.0
         self._verdict = verdict
         self._keep()

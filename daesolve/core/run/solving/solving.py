@@ -8,7 +8,7 @@ from typing import Unpack
 
 from daesolve.core.equations.consistency import check_named
 from daesolve.core.preparation.lately import prepare_once
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.preparation.request import RankLoss, Request
 from daesolve.core.results.storage import located, refuse_full
 from daesolve.core.results.trajectory.results import Outcome
@@ -107,7 +107,7 @@ def solve(
     store, verify = given.pop("store", None), given.pop("verify", None)
     progress = given.pop("progress", None)
     request, at = requested(until, initial, given)
-    destination, by = _destination(store), repeating(verify)
+    destination, by = _destination(store), verify is not None and repeating(verify)
     if destination is not None:
         check_system(system)
         request = replace(request, inputs=as_stored(system, check_named("inputs", request.inputs)))

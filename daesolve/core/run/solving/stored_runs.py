@@ -18,7 +18,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.formulations import Formulation, OdeProblem
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.preparation.request import Request
 from daesolve.core.results.storage import Stored, Writer, resuming
 from daesolve.core.results.trajectory.reading import stored_run
@@ -39,8 +39,8 @@ from daesolve.core.run.integration.sampling import (
 )
 from daesolve.core.run.integration.simulation import Progress, simulate_stored
 from daesolve.core.run.solving.descriptions import Made, described, processor, restored, versions
-from daesolve.core.run.solving.first_look import keep_opening
 from daesolve.core.run.solving.repetition import verifier
+from daesolve.core.run.solving.stored_opening import keep_opening
 from daesolve.core.solvers import Solver
 from daesolve.core.solvers.scaling import Scaling
 from daesolve.errors import NotResumableError, OutOfRangeError, StorageError, Tell, is_number

@@ -9,7 +9,7 @@ import daesolve as ds
 from daesolve.core.results.storage import Stored
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.effort import CRAWL, MANY, Effort
-from daesolve.core.run.integration.watches.degeneracy import ROUNDING_UNIT, STOP, RankWatch
+from daesolve.core.run.integration.watches.rank_watch import ROUNDING_UNIT, STOP, RankWatch
 from daesolve.core.run.integration.watches.watch import LEAST_TOLERANCE
 from daesolve.core.run.solving.stored_runs import Destination
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError

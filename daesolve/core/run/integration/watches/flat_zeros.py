@@ -16,7 +16,7 @@ import numpy as np
 
 from daesolve.core.expressions.term_sizes import ROUNDING, term_sizes
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.run.integration.watches.watch import AGREED_STEPS, Watch
 from daesolve.core.solvers import EventHit
 from daesolve.core.solvers.grazing import guard_evaluator
@@ -57,7 +57,7 @@ class FlatZeros(Watch):
         Of which guards enough was seen, (guards,).
     """
 
-    name = "flat_zeros"
+    name, when = "flat_zeros", "problem.guarded"
 
     def __init__(self, problem: OdeProblem, accuracy: float) -> None:
         self._problem, self._accuracy = problem, accuracy
@@ -68,10 +68,8 @@ class FlatZeros(Watch):
         self._judge()
 
     @classmethod
-    def of(cls, prepared: Prepared) -> Self | None:
+    def of(cls, prepared: Prepared) -> Self:
         """Look where there are guards."""
-        if not prepared.problem.guarded:
-            return None
         return cls(prepared.problem, AGREED_STEPS * prepared.solver.step_tolerance)
 
     def pass_guards(self, hits: Sequence[EventHit], since: float, p: np.ndarray) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.watches.watch import Watch
 

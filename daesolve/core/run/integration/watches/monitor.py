@@ -14,13 +14,13 @@ import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem, Watched
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import Drift, Peak, StepBlock
 from daesolve.core.run.integration.record import RunRecord
-from daesolve.core.run.integration.watches.following import FollowingWatch
-from daesolve.core.run.integration.watches.grip import GripWatch, LostGrip
+from daesolve.core.run.integration.watches.following_watch import FollowingWatch
+from daesolve.core.run.integration.watches.grip_watch import GripWatch, LostGrip
 from daesolve.core.run.integration.watches.kept_steps import FirstSteps
-from daesolve.core.run.integration.watches.passages import INDEPENDENT, Breach, PassageWatch
+from daesolve.core.run.integration.watches.passage_watch import INDEPENDENT, Breach, PassageWatch
 from daesolve.core.run.integration.watches.step_statistics import (
     PeakWatch,
     PendingSteps,
@@ -62,7 +62,7 @@ class NumberWatch(Watch):
     @classmethod
     def of(cls, prepared: Prepared) -> Self | None:
         """Watch unless the run passes positions where they need not be."""
-        return None if prepared.request.rank_loss == "pass" else cls(prepared.problem)
+        return None if prepared.passes else cls(prepared.problem)
 
     def judge(self, steps: MeasuredSteps) -> Loss | None:
         """Return where one is not finite."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.record import RunRecord
 from daesolve.core.solvers import EventHit
@@ -99,11 +99,14 @@ class Watch:
     ----------
     name
         Under which checkpoints keep its state; empty if it has none.
+    when
+        The attribute of a prepared run, perhaps of its problem, without which it is not asked.
     needs_stops
         Whether the solver must stop at each reset, since steps are not all that it needs to see.
     """
 
     name: ClassVar[str] = ""
+    when: ClassVar[str] = ""
     needs_stops: ClassVar[bool] = False
 
     @classmethod

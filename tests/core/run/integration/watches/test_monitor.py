@@ -9,7 +9,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.core.results.trajectory.results import StepBlock
-from daesolve.core.run.integration.watches.grip import GripWatch
+from daesolve.core.run.integration.watches.grip_watch import GripWatch
 from daesolve.core.run.integration.watches.monitor import Monitor, NotFinite, NumberWatch
 from daesolve.core.run.integration.watches.step_statistics import BINS_PER_DECADE
 from tests.systems import EPSILON, pendulum, prepared_run

@@ -9,7 +9,7 @@ import pytest
 import daesolve as ds
 from daesolve.core.results.storage import Stored, Writer, files
 from daesolve.core.results.trajectory.results import Outcome
-from daesolve.core.run.integration.watches import grip
+from daesolve.core.run.integration.watches import grip_watch
 from daesolve.errors import MissingCheckpointError, StorageError
 from tests.core.run.solving.stored_runs.runs import alike, swing, tables
 from tests.systems import pendulum
@@ -97,7 +97,7 @@ def lost(monkeypatch):
     def loss(times, grip, lost):
         return int(np.searchsorted(times, 0.99)) if times[0] < 0.99 and times[-1] > 1.01 else None
 
-    monkeypatch.setattr(grip, "first_loss", loss)
+    monkeypatch.setattr(grip_watch, "first_loss", loss)
     tick = ds.time - 0.99
     system = pendulum(events=lambda q, p: [ds.Event("tick", tick, ds.RISING)])
     return system, {"solver": ds.Dop853(), "at": ds.every(0.01), "until": 3.0, "system": system}

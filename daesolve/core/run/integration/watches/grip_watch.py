@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
-from daesolve.core.run.integration.watches.degeneracy import (
+from daesolve.core.run.integration.watches.rank_watch import (
     Dependence,
     RankWatch,
     restored_dependence,
@@ -96,7 +96,7 @@ class GripWatch(Watch):
         Where a grip was lost first, whether or not that ends the run.
     """
 
-    name = "grip"
+    name, when = "grip", "problem.pivot_goals"
 
     def __init__(
         self,
@@ -113,13 +113,11 @@ class GripWatch(Watch):
         self._tail: _Grip | None = None
 
     @classmethod
-    def of(cls, prepared: Prepared) -> Self | None:
+    def of(cls, prepared: Prepared) -> Self:
         """Watch where goals have reactions; their rank as well, unless the run passes losses."""
-        problem, passes = prepared.problem, prepared.request.rank_loss == "pass"
-        if not problem.pivot_goals:
-            return None
-        ranks = None if passes else _rank_watch(prepared)
-        return cls(problem, ranks, passes=passes, steps_over=prepared.solver.steps_over)
+        ranks = None if prepared.passes else _rank_watch(prepared)
+        steps_over = prepared.solver.steps_over
+        return cls(prepared.problem, ranks, passes=prepared.passes, steps_over=steps_over)
 
     def judge(self, steps: MeasuredSteps) -> Loss | None:
         """Look for the first step at which a grip is lost."""

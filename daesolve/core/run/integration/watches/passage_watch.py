@@ -29,8 +29,8 @@ import numpy as np
 
 from daesolve.core.equations.elimination.saddle import PROXIMAL_EPSILON
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.preparation.preparing import Prepared
-from daesolve.core.preparation.weak_grips import WEAK
+from daesolve.core.preparation.prepared import Prepared
+from daesolve.core.preparation.probing import WEAK
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.watches.watch import Loss, MeasuredSteps, Watch
 
@@ -108,7 +108,7 @@ class PassageWatch(Watch):
         Whether constraints on velocities are among the goals.
     """
 
-    name = "passages"
+    name, when = "passages", "passes"
 
     def __init__(self, problem: OdeProblem, *, slips: bool = False) -> None:
         self.problem, self._slips = problem, slips
@@ -134,7 +134,7 @@ class PassageWatch(Watch):
     @classmethod
     def of(cls, prepared: Prepared) -> Self | None:
         """Watch runs that pass where constraints lose rank."""
-        if prepared.request.rank_loss != "pass" or not prepared.problem.pivot_goals:
+        if not prepared.problem.pivot_goals:
             return None
         slips = any(row.kind == "nonholonomic" for row in prepared.dynamics.rows)
         return cls(prepared.problem, slips=slips)

@@ -15,9 +15,9 @@ import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
-from daesolve.core.run.integration.watches.passages import INDEPENDENT, Breach
+from daesolve.core.run.integration.watches.passage_watch import INDEPENDENT, Breach
 from daesolve.core.run.integration.watches.watch import (
     AGREED_STEPS,
     Loss,
@@ -44,7 +44,7 @@ class FollowingWatch(Watch):
         The start of the run, s.
     """
 
-    name, needs_stops = "following", True
+    name, when, needs_stops = "following", "follows", True
 
     def __init__(
         self, problem: OdeProblem, scales: np.ndarray, agreement: float, start_time: float
@@ -58,10 +58,8 @@ class FollowingWatch(Watch):
         self.looked = start_time
 
     @classmethod
-    def of(cls, prepared: Prepared) -> Self | None:
+    def of(cls, prepared: Prepared) -> Self:
         """Watch where goals are assumed to follow from others."""
-        if not any(each.follows and each.kind == "residual" for each in prepared.problem.watched):
-            return None
         agreement = max(AGREEMENT, AGREED_STEPS * step_accuracy(prepared))
         return cls(prepared.problem, prepared.scales, agreement, prepared.start_time)
 

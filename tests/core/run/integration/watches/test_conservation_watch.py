@@ -8,8 +8,8 @@ import pytest
 
 import daesolve as ds
 from daesolve.core.posing.value_names import ValueKind
-from daesolve.core.preparation.preparing import Prepared
-from daesolve.core.run.integration.watches.conservation import OUT_OF_REACH, ConservationWatch
+from daesolve.core.preparation.prepared import Prepared
+from daesolve.core.run.integration.watches.conservation_watch import OUT_OF_REACH, ConservationWatch
 from tests.systems import prepared_run
 
 TIMES = np.arange(1.0, 11.0)

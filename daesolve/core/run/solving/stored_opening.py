@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.storage import Writer
 from daesolve.core.results.trajectory.joining import KINDS, ROWS, first_oscillations, has_curves
 from daesolve.core.results.trajectory.reading import stored_run

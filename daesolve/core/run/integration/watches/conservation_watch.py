@@ -25,7 +25,7 @@ from daesolve.core.equations.projection import Level, Projection, levels
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.value_names import ValueKind
-from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.run.integration.record import RunRecord
 from daesolve.core.run.integration.watches.watch import Watch
 
@@ -70,7 +70,7 @@ class ConservationWatch(Watch):
         Whether some of them have yet to be released.
     """
 
-    name, needs_stops = "conservation", True
+    name, when, needs_stops = "conservation", "assumed", True
 
     def __init__(
         self, dynamics: Dynamics, problem: OdeProblem, limits: Mapping[str, float]
@@ -88,10 +88,8 @@ class ConservationWatch(Watch):
         self._levels: dict[tuple[str, ...], tuple[Level, Level]] = {}
 
     @classmethod
-    def of(cls, prepared: Prepared) -> Self | None:
+    def of(cls, prepared: Prepared) -> Self:
         """Watch where driven invariants are taken for conserved without a proof."""
-        if not prepared.assumed:
-            return None
         return cls(prepared.dynamics, prepared.problem, prepared.assumed)
 
     @cached_property
@@ -266,11 +264,10 @@ def take_down_refuted(monitor: Monitor, record: RunRecord) -> None:
     monitor, record
         What was watched, and what the run has gathered.
     """
-    prepared = monitor.prepared
+    prepared, grown = monitor.prepared, set(monitor.untrusted())
     dynamics, problem = prepared.dynamics, prepared.problem
-    grown = set(monitor.untrusted())
     values = dict(zip(problem.values, prepared.values.tolist(), strict=True))
-    for row in dynamics.invariants if grown else ():
+    for row in dynamics.invariants:
         if row.name not in grown or is_proved(dynamics, row, values):
             continue
         watch = ConservationWatch(dynamics, problem, {row.name: POWER_TOLERANCE})

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.core.preparation.weak_grips import WEAK
+from daesolve.core.preparation.probing import WEAK
 from daesolve.core.results.trajectory.results import StepBlock
-from daesolve.core.run.integration.watches.grip import GripWatch
+from daesolve.core.run.integration.watches.grip_watch import GripWatch
 from daesolve.core.run.integration.watches.monitor import Monitor
-from daesolve.core.run.integration.watches.passages import (
+from daesolve.core.run.integration.watches.passage_watch import (
     BRANCH_LOST,
     REACH,
     UNBOUNDED,
