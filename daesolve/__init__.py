@@ -44,9 +44,9 @@ register(
     "daesolve.contact.laws.spatial_law:SpatialLaw",
     "daesolve.contact.laws.rubbing_law:RubbingLaw",
     "daesolve.contact.laws.contact_law:ContactLaw",
-    when="contacts",
+    "daesolve.contact.laws.guide_law:GuideLaw",
+    when="additions",
 )
-register("switching laws", "daesolve.contact.laws.guide_law:GuideLaw", when="guides")
 register("systems with contacts", "daesolve.contact.posing.posed_contacts:complete_contacts")
 register("pairs of systems", "daesolve.contact.posing.pairs:pose_pairs")
 register("slips that stick", "daesolve.contact.posing.shared_slips:with_shared_slips")
