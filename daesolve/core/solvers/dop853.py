@@ -28,6 +28,8 @@ class Dop853Steps:
         Where it begins, s and (n,), and how far it goes, s.
     rtol, atol
         Relative and absolute tolerance of the error of a step.
+    longest, first
+        Of all steps, and of the first one, s; if that is not given, its rates decide.
 
     Attributes
     ----------
@@ -48,6 +50,8 @@ class Dop853Steps:
         *,
         rtol: float,
         atol: float | np.ndarray,
+        longest: float = math.inf,
+        first: float | None = None,
     ) -> None:
         from daesolve.core.solvers import (
             dop853_step,  # numba is imported where something is evaluated
@@ -57,30 +61,44 @@ class Dop853Steps:
         self.t, self.y, self.status = t, y, "running"
         self.t_old: float | None = None
         self.y_old: np.ndarray | None = None
-        self._rate, self._until = rate, until
+        self._rate, self._until, self._longest = rate, until, longest
         self._tolerances = rtol, np.array(np.broadcast_to(atol, y.shape), dtype=float)
         self._rates = np.empty((len(WEIGHTS) + 1, len(y)))
         self._rates[-1] = rate(t, y)
-        self._length = self._first_length()
+        self._length = self._first_length() if first is None else first
 
-    def step(self) -> None:
-        """Take a step; the method has failed where it would have no length."""
+    def step(self, *, whatever: bool = False) -> None:
+        """Take a step; the method has failed where it would have no length.
+
+        Parameters
+        ----------
+        whatever
+            Take the shortest, whatever its error.
+        """
         begins, x = self.t, self.y.copy()
+        tolerances, length = self._tolerances, self._length
+        if whatever:
+            tolerances, length = (0.0, np.full(len(x), np.inf)), 0.0
         if not len(x) or begins == self._until:
             self.t_old, self.t, self.status = begins, self._until, "finished"
             return
         self._rates[0] = self._rates[-1]
         ends, taken, self._length, count = self._compiled.take_step(
-            self._compiled.VERSION, *self._rate.program, self._rate.places, self._tolerances,
-            begins, x, self._length, self._until, math.inf, self._rates,
+            self._compiled.VERSION, *self._rate.program, self._rate.places, tolerances,
+            begins, x, length, self._until, self._longest, self._rates,
         )  # fmt: skip
         self._rate.calls += count
+        self.status = "running" if taken else "failed"
         if not taken:
-            self.status = "failed"
+            self._rates[-1] = self._rates[0]
             return
         self.t_old, self.y_old, self.t, self.y = begins, self.y, ends, x
         if ends == self._until:
             self.status = "finished"
+
+    def put(self, y: np.ndarray) -> None:
+        """Replace the state that was reached."""
+        self.y, self._rates[-1] = y, self._rate(self.t, y)
 
     def several(self, most: int, few: tuple[int, float, float]) -> tuple[np.ndarray, np.ndarray]:
         """Take steps at once; return their ends, (k,), and the states there, (k, size).
@@ -104,7 +122,8 @@ class Dop853Steps:
         with np.errstate(all="ignore"):
             taken, self._length = take_steps(
                 self._compiled.VERSION, *self._rate.program, self._rate.places, self._tolerances,
-                self.t, x, self._length, self._until, math.inf, self._rates, few, times, states,
+                self.t, x, self._length, self._until, self._longest, self._rates, few, times,
+                states,
             )  # fmt: skip
         self._rates[-1] = self._rates[0]
         if taken:
