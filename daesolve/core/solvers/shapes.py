@@ -23,14 +23,6 @@ def dips(values: np.ndarray) -> np.ndarray:
         return (middle * bend > 0.0) & ((top * middle <= 0.0) | (np.abs(top) <= 0.5 * moves))
 
 
-def grazes(values: np.ndarray) -> np.ndarray:
-    """Return where a parabola through three even looks touches zero, or nearly, beside them."""
-    left, middle, right = values[:-2], values[1:-1], values[2:]
-    with np.errstate(all="ignore"):
-        bend = left - 2.0 * middle + right
-        return dips(values) & (np.abs(left - right) <= 3.0 * np.abs(bend))
-
-
 def worth_a_look(times: np.ndarray, table: np.ndarray, still: np.ndarray) -> np.ndarray:
     """Return which of the stretches between the rows of (k + 1, guards) may hold a zero.
 
