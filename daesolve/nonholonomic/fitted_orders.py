@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from daesolve.core.expressions.singular_values import singular_directions
+
 ROUNDING = 1e-11
 """Values up to this share of their size count as rounding, and no slope is fitted to them."""
 
@@ -54,10 +56,10 @@ def stationary_shares(
         (k,) falling, and (m, k), for the k <= m combinations that are independent.
     """
     lengths = np.linalg.norm(wholes, axis=1)[:, None]
-    left, sizes, _ = np.linalg.svd(wholes / lengths, full_matrices=False)
-    kept = sizes > negligible * sizes[0]
-    scale = left[:, kept] / sizes[kept]
-    turned, values, _ = np.linalg.svd(scale.T @ (parts / lengths))
+    whole = singular_directions(wholes / lengths, whole=False)
+    kept = whole.values > negligible * whole.values[0]
+    scale = whole.left[:, kept] / whole.values[kept]
+    part = singular_directions(scale.T @ (parts / lengths))
     shares = np.zeros(scale.shape[1])
-    shares[: len(values)] = values
-    return shares, (scale @ turned) / lengths
+    shares[: len(part.values)] = part.values
+    return shares, (scale @ part.left) / lengths

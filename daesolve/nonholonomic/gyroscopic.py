@@ -27,6 +27,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from daesolve.core.expressions.singular_values import singular_directions
 from daesolve.core.posing.goals import Expression
 from daesolve.core.posing.rewriting import Rewriting, substitution
 from daesolve.core.posing.symbols import coordinates, velocity_name
@@ -272,13 +273,13 @@ def _rewritten(
 
 def _separating(inertia: np.ndarray, gyroscopic: np.ndarray) -> tuple[np.ndarray, int]:
     """Return [N Z] and the number of columns of N."""
-    _, values, right = np.linalg.svd(gyroscopic)
-    count = int(np.sum(values > KERNEL * max(values[0], np.finfo(float).tiny)))
-    free = right[count:].T
+    found = singular_directions(gyroscopic)
+    count = found.rank(KERNEL * max(found.values[0], np.finfo(float).tiny))
+    free = found.right[count:].T
     if not count or not free.size:
         return np.eye(len(inertia)), count
     # The complement is orthogonal in the metric of the inertia, so no coupling remains.
-    _, _, across = np.linalg.svd((inertia @ free).T)
+    across = singular_directions((inertia @ free).T).right
     return np.hstack([across[free.shape[1] :].T, free]), count
 
 

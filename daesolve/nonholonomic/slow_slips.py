@@ -21,7 +21,7 @@ from daesolve.core.equations.consistency import check_named
 from daesolve.core.equations.drives import begun
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import solve_definite
-from daesolve.core.expressions.singular_values import unit_length
+from daesolve.core.expressions.singular_values import singular_directions, unit_length
 from daesolve.core.posing.goals import Expression, as_scalar
 from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import MechanicalSystem, unswitched
@@ -176,8 +176,8 @@ class SlipEquations:
         q, v = x[:count], x[count:].copy()
         mass, *_, matrix = self.at(t, x, p)
         rows = unit_length(matrix, 1)
-        _, values, right = np.linalg.svd(rows)
-        fast = right[: int(np.sum(values > RANK * values[0]))]
+        found = singular_directions(rows)
+        fast = found.right[: found.rank(RANK * found.values[0])]
         along = np.linalg.solve(mass, fast.T)
         along /= np.linalg.norm(along, axis=0)
         for place in (1, 3):

@@ -24,6 +24,8 @@ from typing import Literal
 
 import numpy as np
 
+from daesolve.core.expressions.singular_values import singular_directions
+
 Kind = Literal["strong", "weak", "invalid"]
 
 FAR_APART = 0.25
@@ -246,7 +248,8 @@ def lasting_directions(
         The names of the small velocities.
     """
     root = np.linalg.cholesky(inertia)
-    _, values, right = np.linalg.svd(np.linalg.solve(root, np.linalg.solve(root, solvability).T).T)
+    spanned = singular_directions(np.linalg.solve(root, np.linalg.solve(root, solvability).T).T)
+    values, right = spanned.values, spanned.right
     if slowest > STANDING * values[-1]:
         return []
     found: list[dict[str, float]] = []
