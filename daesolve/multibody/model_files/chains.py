@@ -24,6 +24,7 @@ from itertools import pairwise
 import casadi as ca
 import numpy as np
 
+from daesolve.core.expressions.singular_values import singular_directions
 from daesolve.core.posing.events import FALLING, Event, Stop
 from daesolve.core.posing.symbols import Interval, Parameters
 from daesolve.errors import UnsupportedError
@@ -83,7 +84,8 @@ class Chain(Joint):
                     "no mass is between them: give each its own body"
                 )
         slides = [link.axis for link in self.links if link.kind == "slide"]
-        if (slides and np.linalg.svd(np.array(slides))[1][-1] < PARALLEL) or len(slides) > 3:
+        sizes = singular_directions(np.array(slides).reshape(-1, 3)).values
+        if len(slides) > 3 or bool(np.any(sizes < PARALLEL)):
             raise UnsupportedError(
                 f"the slides among {names} of one body have directions that depend on each other"
             )
@@ -253,7 +255,7 @@ class Chain(Joint):
         if not self._slides:
             return [(component, "N") for component in ca.vertsplit(self._way)]
         axes = self._orientations[self._slides_after]
-        normals = np.linalg.svd(self._directions)[0][:, len(self._slides) :]
+        normals = singular_directions(self._directions).left[:, len(self._slides) :]
         return [(ca.dot(axes @ normal, self._way), "N") for normal in normals.T]
 
     def _held_turns(self) -> list[Row]:
