@@ -19,6 +19,7 @@ import numpy as np
 
 from daesolve.contact.decisions.modes import Modes
 from daesolve.contact.decisions.programmes import minimised
+from daesolve.core.expressions.singular_values import singular_directions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,13 +70,13 @@ def family_of(
     problem: ScaledProblem, matrix: NDArray[np.float64], right: NDArray[np.float64]
 ) -> ReactionFamily | None:
     """Return the reactions that satisfy the equations of a mode; None if there are none."""
-    left, sizes, vectors = np.linalg.svd(matrix)
-    rank = int(np.count_nonzero(sizes > DEPENDENT * sizes[0]))
-    base = vectors[:rank].T @ ((left[:, :rank].T @ right) / sizes[:rank])
+    found = singular_directions(matrix)
+    rank = found.rank(DEPENDENT * found.values[0])
+    base = found.solution(right, rank)
     terms = np.abs(matrix) @ np.abs(base) + np.abs(right)
     if np.any(np.abs(matrix @ base - right) > MOVES * (1.0 + terms)):
         return None
-    return known_family(problem, base, vectors[rank:].T)
+    return known_family(problem, base, found.right[rank:].T)
 
 
 def known_family(

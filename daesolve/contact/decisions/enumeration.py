@@ -17,6 +17,7 @@ from daesolve.contact.decisions.cones import DEPENDENT, family_of
 from daesolve.contact.decisions.modes import Modes, all_modes, choices_of, equations, slacks
 from daesolve.contact.decisions.redundancy import possible
 from daesolve.contact.decisions.springs import pressed, sprung
+from daesolve.core.expressions.singular_values import singular_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -124,7 +125,7 @@ def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Mode
     regular = logarithms - bound > np.log(_WELL_POSED)
     doubtful = np.flatnonzero(~regular)
     if doubtful.size:
-        sizes = np.linalg.svd(matrices[doubtful], compute_uv=False)
+        sizes = singular_values(matrices[doubtful])
         regular[doubtful] = sizes[:, -1] > DEPENDENT * sizes[:, 0]
     found = _solved_regular(
         problem, modes.some(regular), matrices[regular], right[regular], tolerance

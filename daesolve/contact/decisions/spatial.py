@@ -30,6 +30,7 @@ from daesolve.contact.decisions.modes import ContactChoice, all_modes, equations
 from daesolve.contact.decisions.relaxation import relaxed, states_of
 from daesolve.contact.decisions.springs import idle_rows, pressed, sprung
 from daesolve.contact.decisions.touching import Contacts
+from daesolve.core.expressions.singular_values import singular_directions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -345,7 +346,7 @@ def _refined(
 ) -> _Exact | None:
     """Make reactions exact by Newton's method; return None if it does not converge."""
     reactions, count = np.array(guess), problem.contacts.count
-    rank, vectors = 0, np.eye(len(reactions))
+    rank, free = 0, np.eye(len(reactions))
     rates = problem.contacts.matrix @ reactions + problem.free
     released = rates[:count] > reactions[:count] - problem.least
     # A contact that opens with its least reaction keeps that reaction.
@@ -363,16 +364,15 @@ def _refined(
         each = np.max(np.abs(slopes), axis=1)
         each = np.where(each > 0.0, each, 1.0)
         missed, slopes = missed / each, slopes / each[:, None]
-        left, sizes, vectors = np.linalg.svd(slopes)
-        rank = int(np.count_nonzero(sizes > DEPENDENT * sizes[0]))
-        step = vectors[:rank].T @ ((left[:, :rank].T @ missed) / sizes[:rank])
+        found = singular_directions(slopes)
+        rank = found.rank(DEPENDENT * found.values[0])
+        step, free = found.solution(missed, rank), found.right[rank:].T
         reactions = reactions - step
         largest = float(np.max(np.abs(reactions)))
         if not largest < 1.0 / DEPENDENT:
             return None
         if float(np.max(np.abs(step))) <= CONVERGED * (1.0 + largest):
             break
-    free = vectors[rank:].T
     pressing, moved = free[:count], problem.contacts.matrix @ free
     return _Exact(
         reactions,

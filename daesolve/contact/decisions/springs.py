@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from daesolve.contact.decisions.cones import MOVES, known_family
+from daesolve.core.expressions.singular_values import singular_directions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,14 +57,14 @@ def spring_shares(
     """Return the shares of a family for springs under closed contacts; None if there are none."""
     weights = idle_rows(problem, closed)
     slopes, constant = weights @ family.free[closed], weights @ family.base[closed]
-    left, sizes, vectors = np.linalg.svd(slopes)
-    rank = int(np.count_nonzero(sizes > MOVES))
-    shares = -vectors[:rank].T @ ((left[:, :rank].T @ constant) / sizes[:rank])
+    found = singular_directions(slopes)
+    rank = found.rank(MOVES)
+    shares = -found.solution(constant, rank)
     missed = np.abs(slopes @ shares + constant)
     size = 1.0 + float(np.max(np.abs(family.base), initial=0.0))
     if np.any(missed > MOVES * size):
         return None
-    return SpringShares(shares, vectors[rank:].T)
+    return SpringShares(shares, found.right[rank:].T)
 
 
 def sprung(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daesolve.contact.complementarity.horizontal import finite_numbers
+from daesolve.core.expressions.singular_values import singular_directions
 from daesolve.errors import OutOfRangeError, PosingError
 
 if TYPE_CHECKING:
@@ -222,8 +223,8 @@ def inverse_mass(mass: ArrayLike, bilateral: ArrayLike | None = None) -> NDArray
     held = np.atleast_2d(finite_numbers("the constraints", bilateral)) @ whitening.T
     lengths = np.linalg.norm(held, axis=1)
     held = held / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-    _, sizes, vectors = np.linalg.svd(held, full_matrices=False)
-    basis = vectors[sizes > DEPENDENT]
+    found = singular_directions(held, whole=False)
+    basis = found.right[found.values > DEPENDENT]
     free = whitening - basis.T @ (basis @ whitening)
     return free.T @ free
 

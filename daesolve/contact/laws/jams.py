@@ -23,6 +23,7 @@ from daesolve.contact.posing.jamming import NEAR
 from daesolve.contact.posing.names import JAM
 from daesolve.core.events.law import Setting
 from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.expressions.singular_values import singular_directions
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.solvers.grazing import guard_evaluator
@@ -265,11 +266,11 @@ def growth(
     pulls[[count + k for k in sliding], sliding] = -(contacts.friction * np.sign(slips))[sliding]
     matrix = (contacts.matrix @ pulls)[rows]
     lengths = np.sqrt(np.diag(contacts.matrix)[rows])
-    left, _, right = np.linalg.svd(matrix / lengths / lengths[:, None])
-    grows = right[-1] / lengths
+    found = singular_directions(matrix / lengths / lengths[:, None])
+    grows = found.right[-1] / lengths
     grows *= np.sign(np.sum(grows[:count]) or 1.0)
     weighs = np.zeros(2 * count)
-    weighs[rows] = left[:, -1] / lengths
+    weighs[rows] = found.left[:, -1] / lengths
     acting = np.abs(grows[:count]) > SHARE * np.max(np.abs(grows[:count]))
     names = tuple(name for name, acts in zip(contacts.names, acting, strict=True) if acts)
     return UnboundedReactions(names, instant.thrown @ pulls @ grows, weighs)
