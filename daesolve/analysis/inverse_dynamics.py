@@ -23,7 +23,11 @@ from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.consistency import instantaneous
 from daesolve.core.expressions.evaluation import ArrayFunction, Evaluator
-from daesolve.core.expressions.singular_values import shortest_solution
+from daesolve.core.expressions.singular_values import (
+    shortest_solution,
+    singular_directions,
+    unit_length,
+)
 from daesolve.core.posing.tables import Kind, Table, table
 from daesolve.core.preparation.examination import starting_point
 from daesolve.core.preparation.request import Request
@@ -254,9 +258,8 @@ class _Motion:
     def _check_rank(self, time: float, state: np.ndarray, p: np.ndarray) -> None:
         parts = self.dynamics.matrices(time, state, p)
         jacobian = parts["jacobian"]
-        lengths = np.linalg.norm(jacobian, axis=1)
-        sizes = np.linalg.svd(jacobian / np.where(lengths == 0.0, 1.0, lengths)[:, None])[1]
-        rank = int(np.sum(sizes > DEPENDENT * sizes.max(initial=0.0)))
+        found = singular_directions(unit_length(jacobian, 1))
+        rank = found.rank(DEPENDENT * found.values.max(initial=0.0))
         check_freedom(rank, self.dynamics.velocity_count, self.task.names)
 
     def _balance(
@@ -283,9 +286,9 @@ class _Motion:
         left = np.abs(scaled @ found - wanted)
         if np.any(left > UNMADE * terms.max(initial=0.0)):
             raise self._unreachable(time, int(np.argmax(left)))
-        directions = np.linalg.svd(scaled / lengths)
-        rank = int(np.sum(directions[1] > DEPENDENT * directions[1].max(initial=1.0)))
-        free = np.linalg.norm(directions[2][rank:], axis=0) > np.sqrt(DEPENDENT)
+        directions = singular_directions(scaled / lengths)
+        rank = directions.rank(DEPENDENT * directions.values.max(initial=1.0))
+        free = np.linalg.norm(directions.right[rank:], axis=0) > np.sqrt(DEPENDENT)
         reactions = np.zeros(self.dynamics.reactions.numel())
         reactions[self.kept] = found[:count]
         return found[count:], reactions, free

@@ -10,6 +10,7 @@ import numpy as np
 from daesolve.analysis.steady_motions import kernel
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.evaluation import ArrayFunction
+from daesolve.core.expressions.singular_values import singular_values
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.verification.error_growth import sizes_of_states
 
@@ -56,7 +57,7 @@ class Manifold:
             return b"", np.empty(0)
         rows = self._rows(time, state, p)
         held = np.any(rows != 0.0, axis=1)
-        return held.tobytes(), np.linalg.svd(rows[held], compute_uv=False)
+        return held.tobytes(), singular_values(rows[held])
 
 
 def kept_by_states(dynamics: Dynamics) -> list[ca.SX]:

@@ -21,6 +21,7 @@ from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.starting import refuse_drives
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.singular_values import singular_directions
 from daesolve.core.system.consistent_state import check_system
 from daesolve.core.system.system import System
 from daesolve.errors import PosingError
@@ -229,7 +230,8 @@ def _combination(
         found = _sparse(matrix, vector)
         residual = float(np.max(np.abs(matrix @ found - vector)))
     else:
-        _, sizes, directions = np.linalg.svd(matrix)
+        spanned = singular_directions(matrix)
+        sizes, directions = spanned.values, spanned.right
         dropped = np.zeros(len(candidates))
         dropped[: len(sizes)] = sizes
         null = directions[dropped < LEFT * max(sizes[0], 1.0)]

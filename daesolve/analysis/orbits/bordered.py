@@ -25,6 +25,7 @@ import numpy as np
 from daesolve.analysis.orbits.curve import Curve, CurvePoint, LinearEquations
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.shooting import Guess
+from daesolve.core.expressions.singular_values import singular_directions, weakest_direction
 from daesolve.errors import DaesolveError, NotPeriodicError
 
 MOST_STEPS = 12
@@ -111,7 +112,7 @@ class Folding(Condition):
 
     def __call__(self, place: CurveEvaluation, more: np.ndarray) -> np.ndarray:
         """Return the component of the tangent along the axis."""
-        tangent = place.linear.embedding @ np.linalg.svd(place.linear.matrix)[2][-1]
+        tangent = place.linear.embedding @ weakest_direction(place.linear.matrix)
         return np.array([tangent[-1] / float(self.reference @ tangent)])
 
 
@@ -183,9 +184,9 @@ class Crossing(Condition):
     kernel = 2
 
     def __init__(self, place: CurveEvaluation) -> None:
-        left, _, right = np.linalg.svd(place.linear.matrix)
-        self.left = place.left() @ left[:, -1:]
-        self.right = place.linear.embedding @ right[-2:].T
+        found = singular_directions(place.linear.matrix)
+        self.left = place.left() @ found.left[:, -1:]
+        self.right = place.linear.embedding @ found.right[-2:].T
 
     def __call__(self, place: CurveEvaluation, more: np.ndarray) -> np.ndarray:
         """Return the two values g of the slopes of F."""
@@ -196,8 +197,8 @@ class Crossing(Condition):
 
 def _least(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the singular vectors of the least singular value."""
-    left, _, right = np.linalg.svd(matrix)
-    return left[:, -1], right[-1].conj()
+    found = singular_directions(matrix)
+    return found.left[:, -1], found.right[-1].conj()
 
 
 def _border(matrix: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -236,7 +237,8 @@ class _Newton:
         """Return the step of the unknowns and of the further unknowns."""
         place, count = self.place(guess, value), self.condition.kernel
         linear = place.linear
-        left, values, right = np.linalg.svd(linear.matrix)
+        found = singular_directions(linear.matrix)
+        left, values, right = found.left, found.values, found.right
         rank = linear.matrix.shape[1] - count
         if not float(np.min(values[:rank], initial=np.inf)) > 0.0:
             raise NotPeriodicError("more directions are free here than the condition determines")

@@ -35,6 +35,7 @@ from daesolve.analysis.orbits.shooting import (
     shoot,
     slopes_of,
 )
+from daesolve.core.expressions.singular_values import weakest_direction
 from daesolve.errors import DaesolveError, NotPeriodicError
 
 MOST_CORRECTIONS = 8
@@ -379,7 +380,7 @@ class Curve:
 
     def tangent(self, linear: LinearEquations, before: np.ndarray) -> np.ndarray:
         """Return the unit tangent that continues in a direction."""
-        null = np.linalg.svd(linear.matrix)[2][-1]
+        null = weakest_direction(linear.matrix)
         tangent = linear.embedding @ null
         tangent = tangent / (float(np.linalg.norm(tangent)) or 1.0)
         return tangent if tangent @ before >= 0.0 else -tangent

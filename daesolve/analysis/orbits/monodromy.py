@@ -23,7 +23,7 @@ import numpy as np
 import scipy
 
 from daesolve.analysis.orbits.shooting import Shot, Slopes, Task, cotangent, tangent
-from daesolve.core.expressions.singular_values import null_space
+from daesolve.core.expressions.singular_values import null_space, singular_directions
 
 FORGOTTEN = 1e-9
 """Smaller multipliers count as zero: the earlier state is forgotten."""
@@ -186,9 +186,8 @@ def _complement(known: np.ndarray) -> np.ndarray:
     kept = known[:, sizes > 0.0] / sizes[sizes > 0.0]
     if not kept.shape[1]:
         return np.eye(len(known))
-    left, values, _ = np.linalg.svd(kept)
-    rank = int(np.sum(values > 1e-9 * values[0]))
-    return left[:, rank:]
+    found = singular_directions(kept)
+    return found.dependences(1e-9 * found.values[0])
 
 
 def eigenvalues(matrix: np.ndarray) -> np.ndarray:

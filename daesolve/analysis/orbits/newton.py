@@ -21,6 +21,7 @@ from daesolve.analysis.orbits.shooting import (
     shoot,
     slopes_of,
 )
+from daesolve.core.expressions.singular_values import singular_directions, weakest_direction
 from daesolve.errors import DaesolveError, NotPeriodicError
 
 MOST_STEPS = 20
@@ -212,13 +213,14 @@ def _factored(task: Task, shot: Shot, matrix: np.ndarray) -> Factors:
     NotPeriodicError
         They are singular to rounding.
     """
-    left, values, right = np.linalg.svd(matrix, full_matrices=False)
+    found = singular_directions(matrix, whole=False)
+    left, values, right = found.left, found.values, found.right
     # The residual has the rounding of states; the matrix has that of its own entries.
     rounding = NOISE * max(1.0, float(np.abs(left[:, -1]) @ np.abs(matrix) @ np.abs(right[-1])))
     if matrix.shape[0] < matrix.shape[1] or not rounding < DOUBTFUL * values[-1]:
         if task.flow.autonomous and not task.steady and still(task, shot) < NEAR_REST:
             raise NotPeriodicError(f"the guess leads to an equilibrium: {EQUILIBRIUM}")
-        most = _most(task, shot, np.linalg.svd(matrix)[2][-1])
+        most = _most(task, shot, weakest_direction(matrix))
         raise NotPeriodicError(
             "neighbouring orbits cannot be distinguished; they differ most in "
             f"{' and '.join(map(repr, most))}: fix one of these in family={{...}}, allow a shift "

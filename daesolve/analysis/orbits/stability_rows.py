@@ -27,6 +27,7 @@ from daesolve.analysis.orbits.special import (
     tests_at,
     verdict_of,
 )
+from daesolve.core.expressions.singular_values import weakest_direction
 from daesolve.errors import DaesolveError
 
 SOLVED = 1e-14
@@ -401,7 +402,7 @@ class _Way:
             # Over the other parameter, the branch has another direction, which its equations give.
             here = self.orbit.guess
             linear = curve.linear(here, curve.value_of(here))
-            null = linear.embedding @ np.linalg.svd(linear.matrix)[2][-1]
+            null = linear.embedding @ weakest_direction(linear.matrix)
             tangent = null / float(np.linalg.norm(null))
         change = np.zeros(len(tangent))
         ahead = (foreseen - own) / curve.axis.scale

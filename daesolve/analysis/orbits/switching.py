@@ -18,6 +18,7 @@ from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.pieces import Passage
 from daesolve.analysis.orbits.shooting import Guess, Task, central_slope, shoot, slopes_of
 from daesolve.analysis.orbits.special import Kind
+from daesolve.core.expressions.singular_values import singular_directions, weakest_direction
 from daesolve.errors import NotPeriodicError
 
 UNSWITCHED: Mapping[Kind, str] = {
@@ -77,7 +78,7 @@ def _doubled(curve: Curve, guess: Guess, value: float, amplitude: float) -> Peri
     shot = shoot(task, guess)
     matrix = slopes_of(task, shot).monodromy
     # Use the vector itself, not modulo the flow and the shifts.
-    vector = np.linalg.svd(matrix + np.eye(len(matrix)))[2][-1]
+    vector = weakest_direction(matrix + np.eye(len(matrix)))
     direction = shot.bases[0] @ vector
     return _aside(curve, _task_doubled(task), guess, value, direction, 2.0 * shot.period, amplitude)
 
@@ -183,7 +184,7 @@ def _tangents(curve: Curve, guess: Guess, value: float) -> tuple[np.ndarray, np.
     place = CurveEvaluation(curve, curve.linear(guess, value), value)
     condition, none = Crossing(place), np.zeros(0)
     embedding = place.linear.embedding
-    free = np.linalg.svd(place.linear.matrix)[2][-2:].T
+    free = singular_directions(place.linear.matrix).right[-2:].T
 
     def beside(column: np.ndarray, part: float) -> np.ndarray:
         moved, there = curve.moved(guess, value, part * column)
