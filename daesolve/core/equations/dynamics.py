@@ -11,7 +11,7 @@ same with M = 1, no positions and v its whole state.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -19,6 +19,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.additions import Addition, UnilateralRow
+from daesolve.core.equations.alternatives import Alternatives
 from daesolve.core.equations.drive_rows import DriveRow
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import entries_of, is_zero
@@ -26,7 +27,6 @@ from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.inputs import NO_INPUTS, Inputs
 from daesolve.core.posing.symbols import Interval, Labels, velocity_name
-from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import unknown_name
 
 
@@ -196,41 +196,6 @@ class ResetRow:
     restitution: ca.SX
     sequential: bool
     energies: tuple[ca.SX, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Alternatives:
-    """Goals that depend on each other, some of which are kept at a time.
-
-    Parameters
-    ----------
-    groups, surplus
-        Their names by group, and the number to omit from each.
-    dropped
-        (times, states, p) -> the goals that are best omitted along a path that starts at the first
-        state, (k,) and (k, nx).
-    settled
-        (time, states, p) -> the nearest states that fulfil all goals, including omitted ones.
-    directed
-        The effect of reactions besides their action along the gradients of their goals, (nv, nu),
-        if all goals of a group share a load; None if only the kept ones carry it.
-    """
-
-    groups: tuple[tuple[str, ...], ...]
-    surplus: tuple[int, ...]
-    dropped: Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[str, ...]]
-    settled: Callable[[float, np.ndarray, np.ndarray], np.ndarray]
-    directed: ca.SX | None = None
-
-    @property
-    def shared(self) -> bool:
-        """Whether all goals of a group share a load."""
-        return self.directed is not None
-
-    def values(self, dropped: Collection[str]) -> dict[str, float]:
-        """Return the discrete values that keep all goals except some."""
-        kept = ValueKind.KEPT.name_of
-        return {kept(name): float(name not in dropped) for own in self.groups for name in own}
 
 
 @dataclass(frozen=True, eq=False)

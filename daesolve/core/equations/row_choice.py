@@ -23,7 +23,8 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.core.equations.dynamics import Alternatives, Dynamics, GoalRow
+from daesolve.core.equations.alternatives import Alternatives
+from daesolve.core.equations.dynamics import Dynamics, GoalRow
 from daesolve.core.equations.projection import Level, Projection, levels, metrics
 from daesolve.core.equations.scaled_rows import without_rounding
 from daesolve.core.expressions.blocks import evaluate_block

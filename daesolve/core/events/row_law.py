@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from daesolve.core.equations.dynamics import Alternatives
+from daesolve.core.equations.alternatives import Alternatives
 from daesolve.core.equations.row_choice import GRIP
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.law import Jump, Setting, SwitchingLaw
