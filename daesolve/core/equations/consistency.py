@@ -14,8 +14,9 @@ from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.kept_outputs import aimed, can_keep
 from daesolve.core.equations.projection import TOLERANCE, Projection, levels, metrics, sizes
 from daesolve.core.equations.scaled_rows import are_independent
-from daesolve.core.expressions.linear import SPARSE_FROM, solved_sparsely
+from daesolve.core.expressions.linear import SPARSE_FROM
 from daesolve.core.expressions.singular_values import shortest_solution
+from daesolve.core.expressions.sparse_factors import solved_sparsely
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import (
     ContradictoryGoalsError,

@@ -26,7 +26,7 @@ from daesolve.core.expressions.linear import entries_of, is_zero
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.inputs import NO_INPUTS, Inputs
-from daesolve.core.posing.symbols import Interval, Labels, velocity_name
+from daesolve.core.posing.symbols import Interval, Labels, symbol, velocity_name
 from daesolve.errors import unknown_name
 
 
@@ -432,6 +432,27 @@ class Dynamics:
         """
         added = self.p[len(self.ranges) :]
         return ca.substitute(expression, added, ca.SX.zeros(*added.shape))
+
+    def ideal(self) -> Dynamics:
+        """Return the equations with only one reaction, along the gradient, for each goal."""
+        rows = tuple(replace(row, reaction=index) for index, row in enumerate(self.rows))
+        return replace(
+            self,
+            rows=rows,
+            relations=(),
+            reactions=symbol("push", len(rows)),
+            influence=self.gradients.T,
+        )
+
+    def shown_by(self, write: Callable[[ca.SX], ca.SX]) -> Dynamics:
+        """Return the equations with other expressions for all that is shown and watched."""
+        return replace(
+            self,
+            outputs={name: write(value) for name, value in self.outputs.items()},
+            recovered={name: write(value) for name, value in self.recovered.items()},
+            meters={name: (write(power), unit) for name, (power, unit) in self.meters.items()},
+            events=tuple(replace(event, guard=write(event.guards)) for event in self.events),
+        )
 
     def function(
         self, name: str, *outputs: ca.SX, further: Sequence[ca.SX] = (), share: bool = True

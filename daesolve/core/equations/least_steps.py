@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from daesolve.core.expressions.linear import SPARSE_FROM, solved_sparsely
+from daesolve.core.expressions.linear import SPARSE_FROM
 from daesolve.core.expressions.singular_values import shortest_solution
+from daesolve.core.expressions.sparse_factors import solved_sparsely
 
 DEPENDENT = 1e-12
 """Singular values below this fraction of the largest count as zero."""

@@ -181,7 +181,7 @@ def _left_out(stack: np.ndarray, masses: np.ndarray, surplus: int) -> list[int]:
             nulls.append(np.linalg.qr(weighted)[0])
     if not nulls:
         return list(range(len(stack[0]) - surplus, len(stack[0])))
-    candidates = _candidates(nulls[0], surplus)
+    candidates = candidate_sets(nulls[0], surplus, ALL_TO)
     minors = np.array([np.abs(np.linalg.det(null[candidates])) for null in nulls])
     here, most = minors[0], np.max(minors[0])
     lasting = np.where(here > USABLE * most, np.min(minors, axis=0), 0.0)
@@ -189,12 +189,12 @@ def _left_out(stack: np.ndarray, masses: np.ndarray, surplus: int) -> list[int]:
     return candidates[np.flatnonzero(sizes >= SAME * np.max(sizes))[-1]].tolist()
 
 
-def _candidates(null: np.ndarray, surplus: int) -> np.ndarray:
-    """Return sets of rows, (k, surplus): all if they are few, else the best here."""
-    if math.comb(len(null), surplus) <= ALL_TO:
-        return np.array(list(itertools.combinations(range(len(null)), surplus)), dtype=int)
-    _, order = cast(tuple[np.ndarray, np.ndarray], scipy.linalg.qr(null.T, mode="r", pivoting=True))
-    return np.sort(order[:surplus])[None, :]
+def candidate_sets(rows: np.ndarray, count: int, most: int) -> np.ndarray:
+    """Return sets of so many rows, (k, count): all if at most so many, else the best one here."""
+    if math.comb(len(rows), count) <= most:
+        return np.array(list(itertools.combinations(range(len(rows)), count)), dtype=int)
+    _, order = cast(tuple[np.ndarray, np.ndarray], scipy.linalg.qr(rows.T, mode="r", pivoting=True))
+    return np.sort(order[:count])[None, :]
 
 
 # -- the equations -------------------------------------------------------------------------------

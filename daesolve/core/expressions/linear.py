@@ -1,4 +1,4 @@
-"""Linear systems: symbolic ones as straight-line code, large numeric ones by sparse factors.
+"""Linear systems as straight-line code.
 
 Straight-line code contains every operation once, in a fixed order. CasADi's generic `solve` writes
 a QR factorisation that costs many times more and whose rounding drifts; `casadi.ldl` orders only
@@ -27,8 +27,6 @@ Entries = dict[int, dict[int, ca.SX]]
 """A sparse square matrix: `entries[row][column]`."""
 SPARSE_FROM = 200
 """The number of unknowns from which sparse factors are worth their overhead."""
-DEPENDENT = 1e-9
-"""If a pivot is smaller, relative to the largest, the rows may depend on each other."""
 
 
 def is_zero(expression: ca.SX) -> bool:
@@ -383,6 +381,15 @@ def _length(row: Sequence[ca.SX]) -> ca.SX:
     return ca.sqrt(sum((entry * entry for entry in entries), ca.SX(0)))
 
 
+def definite_determinant(matrix: ca.SX, order: list[int] | None = None) -> ca.SX:
+    """Return the determinant of a symmetric positive definite matrix, by pivots in an order."""
+    order = list(range(matrix.shape[0])) if order is None else order
+    product = ca.SX(1)
+    for pivot in factorize(entries_of(matrix), order, symmetric=True).pivots.values():
+        product = product * pivot
+    return product
+
+
 def solve_definite(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
     """Solve with a symmetric positive definite matrix, symbolically, in straight-line code.
 
@@ -466,23 +473,3 @@ def _solve_coupled(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
         if not is_zero(right_side[:, j]):
             solution[:, j] = ca.vertcat(*basis.solve([right_side[i, j] for i in range(size)]))
     return solution
-
-
-def solved_sparsely(matrix: scipy.sparse.csc_array, right: np.ndarray) -> np.ndarray | None:
-    """Solve a square system by sparse factors; None if its rows are nearly dependent.
-
-    Parameters
-    ----------
-    matrix
-        (n, n), scaled, because its pivots are compared.
-    right
-        (n,)
-    """
-    try:
-        factors = scipy.sparse.linalg.splu(matrix)
-    except RuntimeError:  # The matrix is singular.
-        return None
-    pivots = np.abs(factors.U.diagonal())
-    if not np.min(pivots) >= DEPENDENT * np.max(pivots):
-        return None
-    return factors.solve(right)

@@ -18,6 +18,8 @@ import scipy
 Solve = Callable[[np.ndarray], np.ndarray]
 LEAST = 1e-3
 """The least pivot relative to the largest number below it; SuperLU's are at least as large."""
+DEPENDENT = 1e-9
+"""If a pivot is smaller, relative to the largest, the rows may depend on each other."""
 ORDER = "MMD_AT_PLUS_A"
 """The column ordering: patterns of mechanisms are nearly symmetric."""
 
@@ -126,3 +128,23 @@ def powers_of_two(sizes: np.ndarray, places: np.ndarray, count: int) -> np.ndarr
     largest = np.zeros(count)
     np.maximum.at(largest, places, sizes)
     return 2.0 ** -np.round(np.log2(np.where(largest > 0.0, largest, 1.0)))
+
+
+def solved_sparsely(matrix: scipy.sparse.csc_array, right: np.ndarray) -> np.ndarray | None:
+    """Solve a square system by sparse factors; None if its rows are nearly dependent.
+
+    Parameters
+    ----------
+    matrix
+        (n, n), scaled, because its pivots are compared.
+    right
+        (n,)
+    """
+    try:
+        factors = scipy.sparse.linalg.splu(matrix)
+    except RuntimeError:  # The matrix is singular.
+        return None
+    pivots = np.abs(factors.U.diagonal())
+    if not np.min(pivots) >= DEPENDENT * np.max(pivots):
+        return None
+    return factors.solve(right)

@@ -16,23 +16,20 @@ Beyond that point G is kept regular, so a step that overshoots finds a tame cont
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.saddle import Saddle
+from daesolve.core.equations.row_choice import candidate_sets
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.linear import (
+    definite_determinant,
     entries_of,
-    factorize,
     minimum_degree_order,
     solve_definite,
 )
@@ -105,7 +102,10 @@ class IndependentVelocities:
         chosen = ca.vertcat(*[symbol(n) for n in (*entries, VOLUME)])
         matrix = ca.reshape(chosen[:-1], len(names), count).T
         directions, gram = _directions(dynamics, saddle, matrix)
-        volume = _determinant(gram) / chosen[-1]
+        volume = (
+            definite_determinant(gram, minimum_degree_order(entries_of(gram), range(count), {}))
+            / chosen[-1]
+        )
         sizes = [
             sum((matrix[k, i] ** 2 / dynamics.mass[i, i] for i in range(len(names))), ca.SX(0))
             for k in range(count)
@@ -171,7 +171,7 @@ class IndependentVelocities:
         numbers = p[: len(self.dynamics.values)]
         table = np.vstack([states, path[:: max(len(path) // LOOKED_AT, 1)]])
         bases = self._admissible(time, table, numbers)
-        candidates = _candidates(bases[0], self.count)
+        candidates = candidate_sets(bases[0], self.count, ALL_TO)
         volumes, *others = np.linalg.det(bases[:, candidates]) ** 2
         lasting = np.min(others, axis=0, initial=np.inf)
         usable = volumes > USABLE * np.max(volumes)
@@ -200,17 +200,6 @@ class IndependentVelocities:
         return dynamics.function("metric", ca.vec(dynamics.mass), ca.vec(dynamics.gradients))
 
 
-def _candidates(basis: np.ndarray, count: int) -> np.ndarray:
-    """Return choices of this many velocities, (k, nw): all if they are few, else the best here."""
-    total = len(basis)
-    if math.comb(total, count) <= ALL_TO:
-        return np.array(list(itertools.combinations(range(total), count)), dtype=int)
-    _, order = cast(
-        tuple[np.ndarray, np.ndarray], scipy.linalg.qr(basis.T, mode="r", pivoting=True)
-    )
-    return np.sort(order[:count])[None, :]
-
-
 def _given(dynamics: Dynamics, count: int) -> tuple[ca.SX, ca.SX]:
     """Return W and c of the independent velocities given by the problem."""
     given = dynamics.independent
@@ -230,13 +219,3 @@ def _directions(dynamics: Dynamics, saddle: Saddle, matrix: ca.SX) -> tuple[ca.S
     columns = [saddle.solve(matrix[k, :].T, none, [])[0] for k in range(matrix.shape[0])]
     directions = ca.horzcat(ca.SX(dynamics.velocity_count, 0), *columns)
     return directions, matrix @ directions
-
-
-def _determinant(matrix: ca.SX) -> ca.SX:
-    """Return the determinant of a symmetric positive definite matrix."""
-    entries = entries_of(matrix)
-    order = minimum_degree_order(entries, range(matrix.shape[0]), {})
-    product = ca.SX(1)
-    for pivot in factorize(entries, order, symmetric=True).pivots.values():
-        product = product * pivot
-    return product

@@ -35,10 +35,6 @@ class ImplicitForm:
 @built_once
 def implicit(problem: DaeProblem) -> ImplicitForm:
     """Return the implicit form of a problem; it is built only once."""
-    return _implicit(problem)
-
-
-def _implicit(problem: DaeProblem) -> ImplicitForm:
     size, unknowns = problem.size, len(problem.unknowns)
     t, p = problem.rhs.sx_in(0), problem.rhs.sx_in(2)
     y = symbol("y", size + unknowns)

@@ -120,7 +120,7 @@ class Projected(Formulation):
                 "projected moves a state in the metric of the mass matrix, which a control "
                 "system does not have; use feedback"
             )
-        saddle = Saddle(_ideal(dynamics), elimination.plan)
+        saddle = Saddle(dynamics.ideal(), elimination.plan)
         invariants = [
             row
             for row in dynamics.invariants
@@ -130,19 +130,6 @@ class Projected(Formulation):
         held |= {row.name for row in (*dynamics.implicit_rows, *invariants)}
         project = _projection(dynamics, saddle, invariants, inner.size)
         return replace(inner, project=project, watched=as_driven(inner.watched, held))
-
-
-def _ideal(dynamics: Dynamics) -> Dynamics:
-    """Return the system with only one reaction, along the gradient, for each goal."""
-    rows = tuple(replace(row, reaction=index) for index, row in enumerate(dynamics.rows))
-    gradients = [row.jacobian.T for row in rows]
-    return replace(
-        dynamics,
-        rows=rows,
-        relations=(),
-        reactions=symbol("push", len(rows)),
-        influence=ca.horzcat(ca.SX(dynamics.velocity_count, 0), *gradients),
-    )
 
 
 def _projection(

@@ -19,8 +19,7 @@ import casadi as ca
 
 from daesolve.core.equations.dynamics import Dynamics, GoalRow
 from daesolve.core.equations.elimination.saddle import EliminationPlan, Saddle
-from daesolve.core.expressions.linear import entries_of, factorize, solve_definite
-from daesolve.core.posing.symbols import symbol
+from daesolve.core.expressions.linear import definite_determinant, solve_definite
 from daesolve.core.posing.value_names import ValueKind
 
 
@@ -46,7 +45,7 @@ def with_shared_loads(dynamics: Dynamics, plan: EliminationPlan) -> tuple[Dynami
     for row in rows.values():
         if row.reaction is not None:
             gradients[:, row.reaction] = row.jacobian.T
-    saddle = Saddle(_ideal(dynamics), plan)
+    saddle = Saddle(dynamics.ideal(), plan)
     sharing = ca.SX.eye(dynamics.reactions.numel())
     for names in alternatives.groups:
         group = [rows[name] for name in names]
@@ -63,17 +62,8 @@ def with_shared_loads(dynamics: Dynamics, plan: EliminationPlan) -> tuple[Dynami
     directed = alternatives.directed
     assert directed is not None
     influence = gradients + directed @ sharing if directed.nnz() else gradients
-    changed = replace(
-        dynamics,
-        influence=influence,
-        relations=tuple(
-            replace(row, jacobian=row.jacobian @ sharing) for row in dynamics.relations
-        ),
-        outputs={name: shared(value) for name, value in dynamics.outputs.items()},
-        recovered={name: shared(value) for name, value in dynamics.recovered.items()},
-        meters={name: (shared(power), unit) for name, (power, unit) in dynamics.meters.items()},
-        events=tuple(replace(event, guard=shared(event.guards)) for event in dynamics.events),
-    )
+    ties = tuple(replace(row, jacobian=row.jacobian @ sharing) for row in dynamics.relations)
+    changed = replace(dynamics.shown_by(shared), influence=influence, relations=ties)
     return changed, shares
 
 
@@ -88,7 +78,7 @@ def overlap(dynamics: Dynamics, saddle: Saddle) -> ca.SX:
     alternatives = dynamics.alternatives
     assert alternatives is not None
     if not saddle.symmetric:
-        saddle = Saddle(_ideal(dynamics), saddle.plan)
+        saddle = Saddle(dynamics.ideal(), saddle.plan)
     rows = {row.name: row for row in dynamics.rows}
     known = {name for names in alternatives.groups for name in names}
     columns = {row.name: _place(row) for row in saddle.dynamics.rows if row.name in known}
@@ -116,8 +106,8 @@ def overlap(dynamics: Dynamics, saddle: Saddle) -> ca.SX:
             mixed.append(shares)
         mixture = ca.vertcat(*[ca.horzcat(*shares) for shares in mixed])
         all_of_it = ca.horzcat(mixture, ca.vertcat(*[own.T for own in follows]))
-        total = total + ca.log(_determinant(all_of_it @ all_of_it.T))
-        total = total - ca.log(_determinant(mixture @ mixture.T))
+        total = total + ca.log(definite_determinant(all_of_it @ all_of_it.T))
+        total = total - ca.log(definite_determinant(mixture @ mixture.T))
     return total
 
 
@@ -135,27 +125,6 @@ def _length(gradient: ca.SX, dynamics: Dynamics) -> ca.SX:
     """Return the approximate length of a row in the metric of the mass matrix."""
     columns = gradient.sparsity().get_col()
     return ca.sqrt(sum((gradient[0, k] ** 2 / dynamics.mass[k, k] for k in columns), ca.SX(0)))
-
-
-def _determinant(matrix: ca.SX) -> ca.SX:
-    """Return the determinant of a symmetric positive definite matrix."""
-    order = list(range(matrix.shape[0]))
-    product = ca.SX(1)
-    for pivot in factorize(entries_of(matrix), order, symmetric=True).pivots.values():
-        product = product * pivot
-    return product
-
-
-def _ideal(dynamics: Dynamics) -> Dynamics:
-    """Return the equations with only one reaction, along the gradient, for each goal."""
-    rows = tuple(replace(row, reaction=index) for index, row in enumerate(dynamics.rows))
-    return replace(
-        dynamics,
-        rows=rows,
-        relations=(),
-        reactions=symbol("push", len(rows)),
-        influence=ca.horzcat(*[row.jacobian.T for row in rows]),
-    )
 
 
 def _sharing(saddle: Saddle, group: list[GoalRow]) -> ca.SX:

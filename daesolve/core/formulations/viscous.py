@@ -150,15 +150,12 @@ def _freed(dynamics: Dynamics, rows: tuple[GoalRow, ...], mobility: float) -> Dy
     symbols = ca.vertcat(*[dynamics.reactions[index] for index in gone])
     pushes = ca.vertcat(*gone.values())
 
-    def known(expression: ca.SX) -> ca.SX:
-        return ca.substitute(expression, symbols, pushes)
-
     place = {old: new for new, old in enumerate(stay)}
     forces = {labels.reactions[index]: push for index, push in gone.items()}
     units = {labels.reactions[index]: labels.reaction_units[index] for index in gone}
-    recovered = {name: known(value) for name, value in dynamics.recovered.items()}
+    shown = dynamics.shown_by(lambda value: ca.substitute(value, symbols, pushes))
     return replace(
-        dynamics,
+        shown,
         labels=replace(
             labels,
             reactions=tuple(labels.reactions[index] for index in stay),
@@ -174,8 +171,5 @@ def _freed(dynamics: Dynamics, rows: tuple[GoalRow, ...], mobility: float) -> Dy
         reactions=ca.vertcat(ca.SX(0, 1), *[dynamics.reactions[index] for index in stay]),
         influence=dynamics.influence[:, stay],
         force=force,
-        recovered={**forces, **recovered},
-        outputs={name: known(value) for name, value in dynamics.outputs.items()},
-        meters={name: (known(power), unit) for name, (power, unit) in dynamics.meters.items()},
-        events=tuple(replace(event, guard=known(event.guards)) for event in dynamics.events),
+        recovered={**forces, **shown.recovered},
     )

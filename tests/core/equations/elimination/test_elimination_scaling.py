@@ -14,7 +14,8 @@ from daesolve.core.equations import projection
 from daesolve.core.equations.elimination.saddle import EliminationPlan
 from daesolve.core.equations.projection import Projection, levels, metrics
 from daesolve.core.expressions.evaluation import ArrayFunction
-from daesolve.core.expressions.linear import minimum_degree_order, solved_sparsely
+from daesolve.core.expressions.linear import minimum_degree_order
+from daesolve.core.expressions.sparse_factors import solved_sparsely
 from daesolve.core.formulations import Elimination, Feedback
 from daesolve.core.preparation.preparing import prepare
 from daesolve.core.preparation.request import Request
