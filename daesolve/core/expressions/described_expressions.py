@@ -12,6 +12,7 @@ from typing import Any
 
 import casadi as ca
 
+from daesolve.core.expressions.program import program
 from daesolve.core.expressions.translation import OPERATION_NAMES, function_of_symbols
 from daesolve.errors import NotResumableError, is_number
 
@@ -24,23 +25,17 @@ def described(parts: Sequence[ca.SX]) -> dict[str, Any]:
     """Return scalar expressions as data."""
     column = ca.densify(ca.vertcat(*parts))
     function, symbols = function_of_symbols(column)
-    steps: list[list[Any]] = []
-    results = [0] * column.numel()
-    places: dict[int, int] = {}
-    for k in range(function.n_instructions()):
-        operation, name = function.instruction_id(k), OPERATION_NAMES[function.instruction_id(k)]
-        taken, given = function.instruction_input(k), function.instruction_output(k)
-        if operation == ca.OP_OUTPUT:
-            results[given[1]] = places[taken[0]]
-            continue
-        if operation == ca.OP_CONST:
-            steps.append([name, function.instruction_constant(k)])
-        elif operation == ca.OP_INPUT:
-            steps.append([name, taken[1]])
-        else:
-            steps.append([name, *(places[place] for place in taken)])
-        places[given[0]] = len(steps) - 1
-    return {"names": [entry.name() for entry in symbols], "steps": steps, "results": results}
+    whole = program(function)
+    steps = [
+        [OPERATION_NAMES[operation], *(operands[1:] if operation == ca.OP_INPUT else operands)]
+        for operation, operands in whole.steps
+    ]
+    results = dict(whole.outputs[0])
+    return {
+        "names": [entry.name() for entry in symbols],
+        "steps": steps,
+        "results": [results[k] for k in range(column.numel())],
+    }
 
 
 def expressions(saved: Mapping[str, Any], symbols: Sequence[ca.SX]) -> list[ca.SX]:

@@ -8,42 +8,6 @@ import casadi as ca
 import numpy as np
 
 
-class BufferedFunction:
-    """A CasADi function of (t, x, p) called through its buffers, without conversions.
-
-    Parameters
-    ----------
-    function
-        (t, x, p) -> one dense output.
-    p
-        The parameters of all calls.
-    """
-
-    def __init__(self, function: ca.Function, p: np.ndarray) -> None:
-        self._buffer, self._trigger = function.buffer()
-        self._time = np.zeros(function.nnz_in(0))
-        self._state = np.zeros(function.nnz_in(1))
-        self._p = np.ascontiguousarray(p, dtype=float)
-        self._result = np.zeros(function.nnz_out(0))
-        self._shape = function.size_out(0)
-        self.calls = 0
-        for index, array in enumerate((self._time, self._state, self._p)):
-            self._buffer.set_arg(index, memoryview(array))  # pyright: ignore[reportArgumentType, reportCallIssue]
-        self._buffer.set_res(0, memoryview(self._result))  # pyright: ignore[reportArgumentType, reportCallIssue]
-
-    def __call__(self, t: float | np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Evaluate; the result is a new array."""
-        self._time[:] = t
-        self._state[:] = x
-        self._trigger()
-        self.calls += 1
-        return self._result.copy()
-
-    def matrix(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the result as a matrix (CasADi stores columns first)."""
-        return self(t, x).reshape(self._shape, order="F")
-
-
 class Evaluator:
     """A CasADi function called through its buffers, with all arguments given each time.
 
@@ -68,6 +32,38 @@ class Evaluator:
             place[:] = given
         self._trigger()
         return [result.copy() for result in self._results]
+
+
+class BufferedFunction(Evaluator):
+    """A CasADi function of (t, x, p) called with the same p each time.
+
+    Parameters
+    ----------
+    function
+        (t, x, p) -> one dense output.
+    p
+        The parameters of all calls.
+    """
+
+    def __init__(self, function: ca.Function, p: np.ndarray) -> None:
+        super().__init__(function)
+        self._time, self._state, own = self._arguments
+        (self._result,) = self._results
+        own[:] = p[: len(own)]
+        self._shape = function.size_out(0)
+        self.calls = 0
+
+    def __call__(self, t: float | np.ndarray, x: np.ndarray) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Evaluate; the result is a new array."""
+        self._time[:] = t
+        self._state[:] = x
+        self._trigger()
+        self.calls += 1
+        return self._result.copy()
+
+    def matrix(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Return the result as a matrix (CasADi stores columns first)."""
+        return self(t, x).reshape(self._shape, order="F")
 
 
 class ArrayFunction:
