@@ -13,6 +13,7 @@ import numpy as np
 from daesolve.contact.laws.guide_law import GuideLaw
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.saddle import EliminationPlan
+from daesolve.core.events.choices import Choices
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_table import GuardTable
 from daesolve.core.events.jumps import JumpFunction, JumpFunctions
@@ -156,7 +157,7 @@ class QuadTransitions(Transitions):
             table=GuardTable(problem.events),
             jumps=_QuadJumps(dynamics, problem.plan, problem),
             scales=dict(zip(names, map(float, prepared.scales), strict=True)),
-            policy="continuity" if double is None else double.setting.policy,
+            choices=Choices() if double is None else double.setting.choices,
             path=prepared.path,
         )
         kinds = [_QuadGuides if kind is GuideLaw else kind for kind in laws_for(dynamics)]

@@ -17,17 +17,14 @@ from daesolve.contact.decisions.painleve import (
 from daesolve.contact.decisions.routh import routh
 from daesolve.contact.decisions.sequential import sequential
 from daesolve.contact.decisions.touching import Contacts, inverse_mass
-from daesolve.core.events.choices import ContactPolicy, ImpactLaw
 
 __all__ = [
     "Accumulation",
     "ContactImpact",
-    "ContactPolicy",
     "ContactSolution",
     "ContactState",
     "Contacts",
     "Decision",
-    "ImpactLaw",
     "Margins",
     "Paradox",
     "accumulation",

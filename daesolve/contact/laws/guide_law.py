@@ -73,7 +73,7 @@ class GuideLaw(ResetLaw):
 
     def __init__(self, setting: Setting, events: Sequence[int]) -> None:
         super().__init__(setting, events)
-        self.sliding = Sliding(setting.dynamics, setting.policy)
+        self.sliding = Sliding(setting.dynamics, setting.choices.variant_policy)
         self.slow = frozenset(self._guards_of(SLOW))
         self.stopping = frozenset(self._guards_of(AT_REST))
         self._loaded = self._guards_of(SWITCH)
@@ -89,7 +89,9 @@ class GuideLaw(ResetLaw):
         if guides_in(dynamics) is None:
             return beginning
         span = beginning.time, beginning.until
-        found = initial_contact(dynamics, beginning.values, beginning.state, span, beginning.policy)
+        found = initial_contact(
+            dynamics, beginning.values, beginning.state, span, beginning.choices.variant_policy
+        )
         return replace(
             beginning,
             state=found.state,

@@ -16,7 +16,7 @@ from daesolve.contact.decisions import (
 from daesolve.contact.laws.jams import beyond_jam, growth, stopped_by_jam
 from daesolve.contact.laws.redundant_contacts import PARALLEL
 from daesolve.contact.laws.rubbing_instant import ContactNumbers, Rates, TouchingContacts, speeds_of
-from daesolve.core.events.choices import ContactPolicy
+from daesolve.core.events.choices import Choices
 from daesolve.core.results.trajectory.results import Impact
 from daesolve.errors import (
     ContactError,
@@ -52,16 +52,14 @@ class CollisionResolver:
 
     Parameters
     ----------
-    numbers, policy
+    numbers, choices
         The contacts, and what they do where rigid bodies leave it open.
     springs
         Whether impulses that are not determined are those of equal springs under all contacts.
     """
 
-    def __init__(
-        self, numbers: ContactNumbers, policy: ContactPolicy, *, springs: bool = False
-    ) -> None:
-        self.dynamics, self._numbers, self._policy = numbers.dynamics, numbers, policy
+    def __init__(self, numbers: ContactNumbers, choices: Choices, *, springs: bool = False) -> None:
+        self.dynamics, self._numbers, self._choices = numbers.dynamics, numbers, choices
         self._springs = springs
 
     def collided(
@@ -121,10 +119,10 @@ class CollisionResolver:
         A contact that stays pushes as much as the bounces that are left out, and so has their
         friction; this impact must not throw it as well.
         """
-        which, law = instant.which, self._policy.impacts
+        which, choices = instant.which, self._choices
         own = rates.restitution[which]
         slow = (rates.gaps[which] < 0.0) & (-own * rates.gaps[which] <= lowest)
-        if slow.any() and (law.law != "newton" or law.on_gain == "poisson"):
+        if slow.any() and (choices.impact != "newton" or choices.on_gain == "poisson"):
             # By these laws even a contact that closes slowly is thrown, where others push it.
             after = self._collided(place, instant, rates, own).after[: len(which)]
             slow &= after <= lowest
@@ -134,17 +132,17 @@ class CollisionResolver:
         self, place: DecisionState, instant: TouchingContacts, rates: Rates, restitution: np.ndarray
     ) -> ContactImpact:
         """Return the impact by the law of the run."""
-        which, policy = instant.which, self._policy.impacts
+        which, choices = instant.which, self._choices
         velocities = np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
         try:
             return collide(
                 instant.contacts,
                 velocities,
-                policy.law,
+                choices.impact,
                 restitution,
                 rates.tangential_restitution[which],
                 order=self._order(instant),
-                on_gain=policy.on_gain,
+                on_gain=choices.on_gain,
                 springs=self._springs,
             )
         except UndeterminedContact as error:
@@ -157,7 +155,7 @@ class CollisionResolver:
 
     def _order(self, instant: TouchingContacts) -> list[str] | None:
         """Return the order of impacts among the contacts that touch."""
-        order = self._policy.impacts.order
+        order = self._choices.impact_order
         return None if order is None else [k for k in order if k in instant.contacts.names]
 
     def _settled(
@@ -223,7 +221,7 @@ class CollisionResolver:
             )
         except ContactError as none:
             raise stopped_by_jam(place.time, names, error, none) from none
-        if self._policy.on_jam == "end":
+        if self._choices.on_jam == "end":
             raise stopped_by_jam(place.time, names, error)
         x = place.x.copy()
         x[self.dynamics.position_count :] += instant.thrown @ found.impulses

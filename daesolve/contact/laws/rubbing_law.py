@@ -42,7 +42,6 @@ from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in
 from daesolve.contact.posing.jamming import NEAR
 from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.events.choices import ImpactLaw
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_table import Role
 from daesolve.core.events.jumps import joined
@@ -94,7 +93,7 @@ class RubbingLaw(SwitchingLaw):
         self._letting_go = setting.table.guards_of(slips)
         self._met = {row.closed for row in rows}
         self._all = setting.table.guards_of(self.events)
-        self._policy = setting.contacts
+        self._choices = setting.choices
         self._jam = JamGuards.of(setting)
         if self._jam is not None:
             self.events = (*self.events, self._jam.event)
@@ -104,8 +103,9 @@ class RubbingLaw(SwitchingLaw):
             self.events = (*self.events, self._ending.event, self._ending.rest)
         self._functions = functions_of(setting)
         self._numbers = self._functions.numbers
-        springs = setting.contacts.springs
-        self._collisions = CollisionResolver(self._numbers, setting.contacts, springs=springs)
+        self._collisions = CollisionResolver(
+            self._numbers, setting.choices, springs=setting.choices.springs
+        )
         self._let_go = LettingGo(setting)
 
     @classmethod
@@ -126,7 +126,7 @@ class RubbingLaw(SwitchingLaw):
         rubs = any(row.rubbing for row in rows)
         if any(isinstance(row.rubbing, SpatialRubbing) for row in rows):
             return None
-        return cls(setting) if rows and (rubs or setting.contacts.impacts != ImpactLaw()) else None
+        return cls(setting) if rows and (rubs or setting.choices.says_of_impacts) else None
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
@@ -235,7 +235,7 @@ class RubbingLaw(SwitchingLaw):
         so_far = states_of(numbers, place.p, instant.which)
         ended = ended.reshape(2, -1)[:, instant.which]
         lost = ended[0] & self._near_jam(place, book)
-        answer = answer_of(found, so_far, lost, self._policy, place.time)
+        answer = answer_of(found, so_far, lost, self._choices, place.time)
         velocities = place.x[self.dynamics.position_count :]
         rests = at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
         modes = [
@@ -428,7 +428,7 @@ class RubbingLaw(SwitchingLaw):
         sliding = sliding_of(self.problem, count, own, p)
         found = approach(sliding, (time, x), until, samples_up_to)
         state, passed = found.state, found.passed
-        if passed == 0 and self._policy.on_jam == "impact":
+        if passed == 0 and self._choices.on_jam == "impact":
             state = at_limit(self._numbers, found.time, state, p)
         fires = [] if passed is None else [self._jam.here, *self._all][passed : passed + 1]
         return Stretch(

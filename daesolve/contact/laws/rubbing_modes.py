@@ -17,7 +17,7 @@ from daesolve.contact.laws.redundant_contacts import (
     with_standing,
 )
 from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
-from daesolve.core.events.choices import ContactPolicy
+from daesolve.core.events.choices import Choices
 from daesolve.errors import ContactError, ResetError
 
 States = tuple[ContactState, ...]
@@ -49,10 +49,10 @@ def answer_of(
     found: Decision,
     so_far: Sequence[ContactState | None],
     lost: np.ndarray,
-    policy: ContactPolicy,
+    choices: Choices,
     time: float | None = None,
 ) -> ContactSolution:
-    """Return the one motion that is possible, or that which a policy takes of several.
+    """Return the one motion that is possible, or that which the choices take of several.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def answer_of(
     lost
         (n,) which contacts have just ceased to push where a jam is near: their reaction is zero to
         a rounding with which they might as well push on.
-    policy
+    choices
         What is done where several are possible.
     time
         When, as an error reports it, s.
@@ -89,7 +89,7 @@ def answer_of(
             for answer in found.answers
             if any(_goes_on(states, so_far) for states in answer.candidates)
         ]
-        if policy.on_ambiguous == "keep" and len(kept) == 1:
+        if choices.on_ambiguous == "keep" and len(kept) == 1:
             return kept[0]
         onward = '; on_ambiguous = "keep" continues in the current mode' if len(kept) == 1 else ""
     try:

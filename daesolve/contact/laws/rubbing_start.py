@@ -54,7 +54,7 @@ def begun(dynamics: Dynamics, beginning: Beginning) -> Beginning:
     so_far, none = going_on(slips), np.zeros(len(slips), dtype=bool)
     rest, reactions = False, None
     try:
-        answer = answer_of(found, so_far, none, beginning.contacts, beginning.time)
+        answer = answer_of(found, so_far, none, beginning.choices, beginning.time)
         states = with_standing(instant, answer, answer.states, slips)
         reactions = answer.reactions
         positions = place.x[: dynamics.position_count]
@@ -62,7 +62,7 @@ def begun(dynamics: Dynamics, beginning: Beginning) -> Beginning:
         rest = at_rest(instant, answer, place.x[dynamics.position_count :], length)
     except NoMotion as error:
         # The impact that follows, if one does, is an event of the run.
-        CollisionResolver(numbers, beginning.contacts).freed(place, touching, rates, error)
+        CollisionResolver(numbers, beginning.choices).freed(place, touching, rates, error)
         states = so_far
     rest = rest and not is_timed(dynamics)
     chosen = in_states(numbers, instant, p, of_all(instant, states), slips, reactions, rest=rest)

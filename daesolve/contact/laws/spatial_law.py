@@ -85,7 +85,7 @@ class SpatialLaw(RubbingLaw):
         self._quiet = {event for r in rubs for event in (r.sets_out, r.shares)}
         self._own = {int(guard) for guards in own for guard in guards.ravel()}
         # Dependent constraints are kept only if their loads must be shared.
-        self._springs = setting.contacts.springs
+        self._springs = setting.choices.springs
         self._recover = Evaluator(setting.problem.recover)
 
     @classmethod
@@ -357,7 +357,7 @@ class SpatialLaw(RubbingLaw):
         closure = SPRINGS if self._springs else None
         found = decide(instant.contacts, instant.free, slips, closure=closure)
         so_far = states_of(self._numbers, place.p, instant.which)
-        return answer_in_space(found, so_far, self._policy, place.time)
+        return answer_in_space(found, so_far, self._choices, place.time)
 
     def _as_before(
         self, place: DecisionState, instant: TouchingContacts, slips: np.ndarray

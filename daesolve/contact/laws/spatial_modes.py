@@ -22,7 +22,7 @@ from daesolve.contact.laws.shared_friction import (
     share,
 )
 from daesolve.contact.posing.contact_rows import SpatialRubbing
-from daesolve.core.events.choices import ContactPolicy
+from daesolve.core.events.choices import Choices
 from daesolve.errors import UndeterminedContact
 
 NEAR = 1e-8
@@ -81,13 +81,13 @@ def states_of(
 
 
 def answer_in_space(
-    found: Decision, so_far: Sequence[ContactState | None], policy: ContactPolicy, time: float
+    found: Decision, so_far: Sequence[ContactState | None], choices: Choices, time: float
 ) -> ContactSolution:
-    """Return the one motion that is possible, or that which a policy takes of several.
+    """Return the one motion that is possible, or that which the choices take of several.
 
     Parameters
     ----------
-    found, so_far, policy, time
+    found, so_far, choices, time
         As in `answer_of`.
 
     Raises
@@ -96,7 +96,7 @@ def answer_in_space(
         None is possible, or several; where loads decide, with what to ask for.
     """
     try:
-        return answer_of(found, so_far, np.zeros(len(so_far), dtype=bool), policy, time)
+        return answer_of(found, so_far, np.zeros(len(so_far), dtype=bool), choices, time)
     except UndeterminedContact as error:
         raise with_advice(error) from error
 

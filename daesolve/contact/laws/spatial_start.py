@@ -36,7 +36,7 @@ def begun_in_space(dynamics: Dynamics, beginning: Beginning) -> Beginning:
     """
     if not in_space(contacts_in(dynamics)):
         return beginning
-    if beginning.contacts.on_jam != "end":
+    if beginning.choices.on_jam != "end":
         raise UnsupportedError(
             'on_jam = "impact" needs contacts in the plane, but one has two directions '
             "of slip: leave it out"
@@ -52,9 +52,9 @@ def begun_in_space(dynamics: Dynamics, beginning: Beginning) -> Beginning:
         return beginning
     instant = numbers.instant(time, x, p, touching, rates)
     slips = rates.slips[instant.which]
-    closure = SPRINGS if beginning.contacts.springs else None
+    closure = SPRINGS if beginning.choices.springs else None
     found = decide(instant.contacts, instant.free, slips, closure=closure)
-    answer = answer_in_space(found, going_on(slips), beginning.contacts, time)
+    answer = answer_in_space(found, going_on(slips), beginning.choices, time)
     courses = candidates(instant, answer, slips)[0]
     terms = speeds_of(rates.slip_sizes[instant.which])
     count = dynamics.position_count

@@ -1,4 +1,4 @@
-"""What a user lets contacts and guides do where rigid bodies leave the motion open."""
+"""What a user lets laws do where rigid bodies leave the motion open."""
 
 from __future__ import annotations
 
@@ -19,32 +19,28 @@ ON_AMBIGUOUS: tuple[OnAmbiguous, ...] = get_args(OnAmbiguous)
 
 
 @dataclass(frozen=True)
-class ImpactLaw:
-    """The laws of impact of contacts; see `daesolve.contact.decisions.collide`."""
-
-    law: Law = "newton"
-    order: tuple[str, ...] | None = None
-    on_gain: OnGain = "refuse"
-
-
-@dataclass(frozen=True)
-class ContactPolicy:
-    """What contacts do if rigid bodies with friction leave the motion open.
+class Choices:
+    """How a motion continues where the equations of rigid bodies leave it open.
 
     Attributes
     ----------
-    impacts
-        The laws of impact.
-    on_jam
-        If no forces let contacts keep sliding: "end" the run, or "impact" without a collision.
-    on_ambiguous
-        If several motions are possible: "refuse", or "keep" the current mode if it is one of them.
+    variant_policy, impact, impact_order, on_gain, on_jam, on_ambiguous
+        As in `solve`.
     springs
-        Whether undetermined loads and impulses that affect the motion are those of equal springs
-        under all contacts.
+        Whether undetermined loads and impulses that affect the motion are those of equal springs.
     """
 
-    impacts: ImpactLaw = ImpactLaw()
+    variant_policy: VariantPolicy = "continuity"
+    impact: Law = "newton"
+    impact_order: tuple[str, ...] | None = None
+    on_gain: OnGain = "refuse"
     on_jam: OnJam = "end"
     on_ambiguous: OnAmbiguous = "refuse"
     springs: bool = False
+
+    @property
+    def says_of_impacts(self) -> bool:
+        """Whether impacts follow another law than Newton's, or may add energy."""
+        usual = Choices()
+        own = self.impact, self.impact_order, self.on_gain
+        return own != (usual.impact, usual.impact_order, usual.on_gain)

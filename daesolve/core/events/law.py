@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.events.choices import ContactPolicy, VariantPolicy
+from daesolve.core.events.choices import Choices
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_table import GuardTable, Role
 from daesolve.core.events.jumps import JumpFunction, JumpFunctions
@@ -36,10 +36,8 @@ class Beginning:
         (nx,) the consistent start.
     values
         p by name.
-    policy
-        What to do where several choices of loaded supports are possible.
-    contacts
-        The policy of contacts where rigid bodies leave the motion open.
+    choices
+        How the motion continues where the equations leave it open.
     resting
         Whether dry friction holds the body at rest from the start on.
     energy
@@ -52,8 +50,7 @@ class Beginning:
     until: float
     state: np.ndarray
     values: Mapping[str, float]
-    policy: VariantPolicy = "continuity"
-    contacts: ContactPolicy = field(default_factory=ContactPolicy)
+    choices: Choices = field(default_factory=Choices)
     resting: bool = False
     energy: float | None = None
     notes: tuple[str, ...] = ()
@@ -73,12 +70,10 @@ class Setting:
         The functions that reset events.
     scales
         Of residuals by name; one for others.
-    policy
+    choices
         As in `Beginning`.
     path
         (k, n) states that a short run went through.
-    contacts
-        The policy of contacts where rigid bodies leave the motion open.
     """
 
     dynamics: Dynamics
@@ -86,9 +81,8 @@ class Setting:
     table: GuardTable
     jumps: JumpFunctions
     scales: Mapping[str, float]
-    policy: VariantPolicy
+    choices: Choices
     path: np.ndarray
-    contacts: ContactPolicy = field(default_factory=ContactPolicy)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.saddle import EliminationPlan
 from daesolve.core.events.bound_guards import BoundGuards
 from daesolve.core.events.chart_law import ChartLaw
-from daesolve.core.events.choices import ContactPolicy, VariantPolicy
+from daesolve.core.events.choices import Choices
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_slopes import at_once, beside, refuse_start
 from daesolve.core.events.guard_table import GuardTable, GuardTraits, Place, Role
@@ -439,8 +439,7 @@ def transitions_of(
     plan: EliminationPlan,
     problem: OdeProblem,
     scales: Mapping[str, float],
-    policy: VariantPolicy = "continuity",
-    contacts: ContactPolicy | None = None,
+    choices: Choices = Choices(),  # noqa: B008
 ) -> Transitions | None:
     """Return what switches the modes of a problem; None if nothing does.
 
@@ -450,10 +449,8 @@ def transitions_of(
         The equations, how reactions are eliminated, and what is integrated.
     scales
         Of residuals by name; one for others.
-    policy
-        What to do where several choices of loaded supports are possible.
-    contacts
-        What contacts do where rigid bodies leave it open.
+    choices
+        How the motion continues where the equations leave it open.
     """
     if not problem.events:
         return None
@@ -463,9 +460,8 @@ def transitions_of(
         table=GuardTable(problem.events),
         jumps=JumpFunctions(dynamics, plan, problem),
         scales=scales,
-        policy=policy,
+        choices=choices,
         path=np.empty((0, len(problem.labels.states))),
-        contacts=ContactPolicy() if contacts is None else contacts,
     )
     ownership = Ownership.of(setting)
     return Transitions(setting, ownership) if ownership.laws else None

@@ -89,8 +89,7 @@ def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request
         request.until,
         start.state,
         values,
-        request.variant_policy,
-        request.contact_policy,
+        request.choices,
     )
     begun = begin(dynamics, beginning)
     return InitialState(

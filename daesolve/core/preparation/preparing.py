@@ -97,9 +97,7 @@ def prepare(system: System, request: Request) -> Prepared:
     residual_scales = _scales(posed, request, probe)
     names = [watched.name for watched in problem.watched]
     sizes = dict(zip(names, map(float, residual_scales), strict=True))
-    transitions = transitions_of(
-        dynamics, posed.plan, problem, sizes, request.variant_policy, request.contact_policy
-    )
+    transitions = transitions_of(dynamics, posed.plan, problem, sizes, request.choices)
     if transitions is not None:
         initial = problem.enter(request.start_time, start.state, numbers)
         transitions.check_start(request.start_time, initial, numbers)

@@ -13,8 +13,7 @@ from daesolve.core.events.choices import (
     ON_AMBIGUOUS,
     ON_GAIN,
     ON_JAM,
-    ContactPolicy,
-    ImpactLaw,
+    Choices,
     Law,
     OnAmbiguous,
     OnGain,
@@ -109,12 +108,13 @@ class Request:
     continues: Mapping[str, Any] | None = None
 
     @property
-    def contact_policy(self) -> ContactPolicy:
-        """The policy of contacts where rigid bodies leave the motion open."""
+    def choices(self) -> Choices:
+        """How the motion continues where the equations leave it open."""
         order = None if self.impact_order is None else tuple(self.impact_order)
-        law = ImpactLaw(self.impact, order, self.on_gain)
         springs = self.redundant == "minimum-norm"
-        return ContactPolicy(law, self.on_jam, self.on_ambiguous, springs)
+        names = "variant_policy", "impact", "on_gain", "on_jam", "on_ambiguous"
+        given = {name: getattr(self, name) for name in names}
+        return Choices(**given, impact_order=order, springs=springs)
 
 
 @runtime_checkable
@@ -200,8 +200,8 @@ def _check_options(dynamics: Dynamics, request: Request) -> None:
             f"variant_policy = {request.variant_policy!r} applies to pairs of supports, but "
             "the system has none: leave it out"
         )
-    own = replace(request.contact_policy, springs=False)
-    if own != ContactPolicy() and "impact" not in options:
+    others = replace(request.choices, variant_policy="continuity", springs=False)
+    if others != Choices() and "impact" not in options:
         raise UnsupportedError(
             "impact, impact_order, on_gain, on_jam and on_ambiguous apply to contacts, but the "
             "system has none: leave them out"
