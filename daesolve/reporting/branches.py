@@ -7,8 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daesolve.reporting.content import (
+    ContentPart,
+    ContentTable,
+    figure_parts,
+    page_of,
+    paragraph,
+    sentence,
+)
 from daesolve.reporting.document import Document, replace_file
-from daesolve.reporting.facts import template
+from daesolve.reporting.facts import short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,43 +51,40 @@ def write_branch(
 
 def branch_page(document: Document, axis: str, figures: Mapping[str, Figure]) -> str:
     """Return the page of a branch; see `write_branch`."""
-    from markupsafe import Markup
-
-    from daesolve.reporting.figures.style import style, svg
-
-    points = document["points"]
+    points, count = document["points"], len(document["points"][axis])
     # What is varied comes first, however many states there are.
     columns = [axis, *(name for name in points if name != axis)]
-    count = len(points[axis])
     places = sorted({round(k * (count - 1) / max(SHOWN - 1, 1)) for k in range(SHOWN)})
     rows = [
-        {
-            "cells": [points[name][k] for name in columns],
-            "leading": _leading(document["multipliers"][k]),
-            "verdict": document["verdicts"][k],
-        }
+        (
+            *(short(points[name][k], 7) for name in columns),
+            short(_leading(document["multipliers"][k]), 7),
+            document["verdicts"][k],
+        )
         for k in places
     ]
-    with style():
-        drawn = [
-            (title, Markup(svg(figure, f"branch-{number}")))
-            for number, (title, figure) in enumerate(figures.items())
-        ]
-    ends: Counter[str] = Counter(document["ends"])
-    verdicts: Counter[str] = Counter(document["verdicts"])
-    return template("daesolve.reporting", "branch.html.jinja").render(
-        title=f"{document['problem']}, {document['case']}: a branch over {axis}",
-        axis=axis,
-        count=count,
-        low=min(points[axis]),
-        high=max(points[axis]),
-        verdicts=", ".join(f"{number} {verdict}" for verdict, number in verdicts.items()),
-        ends=[f"{end}, at both ends" if n > 1 else end for end, n in ends.items()],
-        special=document["special"],
-        figures=drawn,
-        columns=columns,
-        rows=rows,
-        shown=len(rows),
+    orbits = ContentTable((*columns, "largest multiplier", "verdict"), rows, (len(columns) + 1,))
+    special = [
+        (point["kind"], short(point[axis], 13), short(point["period"], 10), point["detail"])
+        for point in document["special"]
+    ]
+    kinds = ContentTable(("kind", axis, "period (s)", "description"), special, (0, 3))
+    span = f"{short(min(points[axis]), 7)} to {short(max(points[axis]), 7)}"
+    verdicts = Counter[str](document["verdicts"]).items()
+    listed = ", ".join(f"{number} {verdict}" for verdict, number in verdicts)
+    below = f"{len(rows)} of {count} orbits; answer.json has all of them, with every multiplier."
+    return page_of(
+        f"{document['problem']}, {document['case']}: a branch over {axis}",
+        f"{count} orbits, {axis} from {span}: {listed}.",
+        [
+            *(
+                ContentPart("", sentence(f"{end}, at both ends" if n > 1 else end))
+                for end, n in Counter[str](document["ends"]).items()
+            ),
+            ContentPart("Special points", kinds.in_page()) if special else None,
+            *figure_parts(figures, "branch"),
+            ContentPart("Orbits", orbits.in_page() + paragraph(below)),
+        ],
     )
 
 

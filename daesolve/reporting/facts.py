@@ -93,6 +93,11 @@ def power(value: float | None) -> str:
     return f"{mantissa.removesuffix('.0')}e{int(exponent)}"
 
 
+def growth(exponent: float | None) -> str:
+    """Return a growth exponent as a power of time."""
+    return short(None) if exponent is None else f"t^{exponent:.2f}"
+
+
 def family(name: str) -> str:
     """Return the common stem of numbered names; nothing for other names."""
     stem, _, number = name.rpartition("_")

@@ -17,7 +17,8 @@ from daesolve.errors import in_words
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.audits import audit_headline, audit_rows
 from daesolve.reporting.contacts import impact_lines
-from daesolve.reporting.facts import banner, cards
+from daesolve.reporting.content import ContentPart, ContentTable, figure_of, page_of
+from daesolve.reporting.facts import banner, cards, short
 from daesolve.reporting.figures import standard
 from daesolve.reporting.figures.accuracy import largest_unaccounted, measures
 from daesolve.reporting.figures.hovering import with_values
@@ -448,12 +449,22 @@ def measures_page(found: MeasuredDependence, title: str) -> str:
     title
         Of the page.
     """
+    heads = [found.over]
+    columns = [[short(value) for value in found.values]]
+    for measured in found.measures:
+        heads += [f"{measured.name} ({measured.unit})" if measured.unit else measured.name, "order"]
+        columns.append([short(value, 7) for value in measured.values])
+        columns.append(["", *("" if n is None else f"{n:.4f}" for n in measured.orders)])
     with style():
-        figure = svg(measures(found), "measures")
-    return facts.template("daesolve.reporting", "measures.html.jinja").render(
-        title=title,
-        over=found.over,
-        values=found.values,
-        measures=found.measures,
-        figure=Markup(figure),
+        drawn = Markup(svg(measures(found), "measures"))
+    caption = "The numbers at the lines are orders; the table has every value."
+    rows = list(zip(*columns, strict=True))
+    return page_of(
+        title,
+        f"Measures of {len(rows)} runs over {found.over}. An order is the log-log slope from one "
+        "value to the next.",
+        [
+            ContentPart("", figure_of(f"Measures over {found.over}", drawn, caption)),
+            ContentPart("", ContentTable(heads, rows, ()).in_page()),
+        ],
     )

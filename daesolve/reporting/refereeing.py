@@ -13,9 +13,10 @@ from rich.text import Text
 from daesolve.core.run.solving.descriptions import versions
 from daesolve.multibody.referee.refereeing import Refereed
 from daesolve.multibody.referee.verdict import RefereeVerdict, Side, order
+from daesolve.reporting.content import ContentPart, ContentTable, figure_parts, page_of, sentence
 from daesolve.reporting.document import DrawingRule, dump, plain, replace_file
-from daesolve.reporting.facts import seconds, short, template
-from daesolve.reporting.layout import Indented, Rows, WrappedText
+from daesolve.reporting.facts import seconds, short
+from daesolve.reporting.layout import Indented, WrappedText
 from daesolve.reporting.sampling import Document
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 NOTHING = "none"
 CONVERGES = 0.5
 """The power of the step from which on motions count as coming nearer."""
-HEADS = ("run", "loop gap", "energy drift", "apart at", "end apart", "seconds")
 
 
 def referee_document(verdict: RefereeVerdict, *, series: bool = False) -> Document:
@@ -88,8 +88,8 @@ def _side(side: Side, *, series: bool) -> dict[str, Any]:
     return entry
 
 
-def rows_of(document: Document) -> list[tuple[str, ...]]:
-    """Return a row for each run, in words, under `HEADS`."""
+def runs_table(document: Document) -> ContentTable:
+    """Return a row for each run, in words."""
     found: list[tuple[str, ...]] = []
     for entry in document["runs"]:
         own = entry["step"] is None
@@ -106,7 +106,8 @@ def rows_of(document: Document) -> list[tuple[str, ...]]:
                 seconds(entry["seconds"]),
             )
         )
-    return found
+    heads = ("run", "loop gap", "energy drift", "apart at", "end apart", "seconds")
+    return ContentTable(heads, found)
 
 
 def _gap(entry: Mapping[str, Any]) -> str:
@@ -163,8 +164,7 @@ def subtitle(document: Document) -> str:
 
 def referee_text(document: Document) -> RenderableType:
     """Return a verdict for Rich's console."""
-    whole = (HEADS[0], *HEADS[2:])
-    table = Rows(HEADS, rows_of(document), whole=whole, right=True, ruled=True)
+    table = runs_table(document).in_terminal((1,))
     lines = [Indented(Text(sentence)) for sentence in sentences(document)]
     title = WrappedText(Text(document["file"], style="bold"))
     return Group(title, WrappedText(Text(subtitle(document))), Text(), table, Text(), *lines)
@@ -225,26 +225,21 @@ def write_referee(directory: Path, verdict: RefereeVerdict, drawn: Sequence[Stil
         "Distance between the motions": divergence(verdict),
         "At the end": at_the_end(drawn) if drawn else None,
     }
-    return replace_file(directory / "report.html", _page(document, figures))
-
-
-def _page(document: Document, figures: Mapping[str, Any]) -> str:
-    from markupsafe import Markup
-
-    from daesolve.reporting.figures.style import style, svg
-
-    drawn: list[tuple[str, Markup]] = []
-    with style():
-        for number, (title, figure) in enumerate(figures.items()):
-            if figure is not None:
-                drawn.append((title, Markup(svg(figure, f"referee-{number}"))))
-    return template("daesolve.reporting", "referee.html.jinja").render(
-        title=document["file"],
-        subtitle=subtitle(document),
-        heads=HEADS,
-        rows=rows_of(document),
-        sentences=sentences(document),
-        goals=document["goals"],
-        figures=drawn,
-        versions=document["versions"],
+    goals = [
+        (name, short(goal["largest"]), goal["unit"]) for name, goal in document["goals"].items()
+    ]
+    residuals = ContentTable(("goal", "largest", "unit"), goals, (0, 2))
+    page = page_of(
+        f"{document['file']}: daesolve beside MuJoCo",
+        subtitle(document),
+        [
+            ContentPart("", runs_table(document).in_page()),
+            *(ContentPart("", sentence(words)) for words in sentences(document)),
+            *figure_parts(figures, "referee"),
+            ContentPart("Residuals of daesolve, over every accepted step", residuals.in_page())
+            if goals
+            else None,
+        ],
+        with_versions=True,
     )
+    return replace_file(directory / "report.html", page)

@@ -13,6 +13,7 @@ from daesolve.contact.posing.guides import SWITCH
 from daesolve.core.encoding import is_list, is_mapping
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.reporting.audits import audit_headline, audit_rows
+from daesolve.reporting.content import comparison_table, drift_table
 from daesolve.reporting.document import IDENTITY
 from daesolve.reporting.facts import (
     GOOD,
@@ -22,7 +23,6 @@ from daesolve.reporting.facts import (
     agreement,
     bounded,
     changes,
-    correction,
     difference_worst,
     ending,
     notes,
@@ -105,33 +105,16 @@ def _changes(document: Document) -> list[RenderableType]:
 def _drift(document: Document) -> list[RenderableType]:
     if not document["drift"]:
         return []
-    heads = ("goal", "fed back", "largest", "final", "correction", "growth", "scale")
-    rows = [
-        (
-            name,
-            "driven" if entry["driven"] else "measured",
-            bounded(entry["max_relative"]),
-            bounded(entry["final_relative"]),
-            correction(entry),
-            _growth(entry["growth_exponent"]),
-            short(entry["scale"]),
-        )
-        for name, entry in document["drift"].items()
-    ]
     remarks = [
         Text(f"{name}: {entry['note']}")
         for name, entry in document["drift"].items()
         if entry["note"]
     ]
-    return [Rows(heads, rows, whole=heads, right=True, ruled=True), *remarks]
+    return [drift_table(document).in_terminal(), *remarks]
 
 
 def _peaks(document: Document) -> list[RenderableType]:
     return [Text(f"{name} {value} at t = {time}") for name, value, time in peaks(document)]
-
-
-def _growth(exponent: float | None) -> str:
-    return short(None) if exponent is None else f"t^{exponent:.2f}"
 
 
 def _events(document: Document) -> list[RenderableType]:
@@ -225,8 +208,9 @@ def _comparison_sections(document: Document) -> Iterator[RenderableType]:
     yield WrappedText(head)
     if document["interrupted"]:
         yield Text("interrupted: these are the results so far", style="bold red")
+    pairs = comparison_table(document).in_terminal((0,))
     for heading, lines in (
-        ("", [_pairs(document), *_endings(document)] if document["runs"] else []),
+        ("", [pairs, *_endings(document)] if document["runs"] else []),
         ("Refused", _refused(document)),
         ("Agreement of the tightest runs", _agreements(document)),
     ):
@@ -236,30 +220,6 @@ def _comparison_sections(document: Document) -> Iterator[RenderableType]:
                 yield Text(heading, style="bold")
             for line in lines:
                 yield Indented(line, INDENT if heading else 0)
-
-
-def _pairs(document: Document) -> Rows:
-    heads = ("pair", "tolerance", "error", "wall s", "steps", "residual", "invariant")
-    rows: list[tuple[str | Text, ...]] = []
-    last = ""
-    for run in document["runs"]:
-        good = run["outcome"] in GOOD
-        pair = f"{run['formulation']} + {run['solver']}"
-        pair, last = "" if pair == last else pair, pair
-        rows.append(
-            (
-                pair,
-                power(run["tolerance"]),
-                short(run["error"], 2) if good else Text(run["outcome"], style="red"),
-                short(run["wall_seconds"], 2),
-                short(run["steps"]),
-                *(
-                    short(None) if entry is None else bounded(entry["max_relative"])
-                    for entry in (run["residual"], run["invariant"])
-                ),
-            )
-        )
-    return Rows(heads, rows, whole=heads[1:], right=True, ruled=True)
 
 
 def _endings(document: Document) -> list[RenderableType]:

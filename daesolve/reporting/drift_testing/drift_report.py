@@ -14,7 +14,7 @@ from daesolve.core.run.solving.descriptions import versions
 from daesolve.reporting import facts
 from daesolve.reporting.document import dump, replace_file
 from daesolve.reporting.drift_testing.baseline import FLOOR, FORMAT, WORSE, worst
-from daesolve.reporting.facts import GOOD, OUTCOMES, bounded, seconds, short, title
+from daesolve.reporting.facts import GOOD, OUTCOMES, bounded, growth, seconds, short, title
 
 MOST_STATES = 12
 MOST_ABSENT = 10
@@ -80,11 +80,6 @@ def headline(entry: Entry) -> str:
 def settings(tolerances: Mapping[str, float]) -> str:
     """Return a solver's tolerances in a line."""
     return ", ".join(f"{name} {short(value)}" for name, value in tolerances.items())
-
-
-def growth(exponent: float | None) -> str:
-    """Return a growth exponent as a power of time."""
-    return short(None) if exponent is None else f"t^{exponent:.2f}"
 
 
 def repetition(verification: Entry) -> str:

@@ -433,3 +433,4 @@ def _measure(
             )
     axes.set_xlabel(f"{found.over} ({found.unit})" if found.unit else found.over)
     axes.set_ylabel(measured.unit)
+    _few_numbers(axes)

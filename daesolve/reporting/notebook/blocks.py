@@ -7,50 +7,28 @@ the notebook says that it is: JupyterLab, VS Code, and pages by Sphinx.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from daesolve.reporting.facts import NOTHING, Card, template
+from daesolve.reporting.content import ContentPart, ContentTable
+from daesolve.reporting.facts import Card, template
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_ROWS = 30
-"""The most rows of a table."""
 DISPLAY = re.compile(r"\$\$\n(.*?)\n\$\$", re.DOTALL)
 INLINE = re.compile(r"`([^`]*)`|\$([^$]*)\$")
 TABLE_RULE = re.compile(r"\|([-:]+\|)+")
-TABLE, ROW, CELL = Markup("<table>{}{}</table>"), Markup("<tr>{}</tr>"), Markup("<{}{}>{}</{}>")
-
-
-@dataclass(frozen=True)
-class BlockPart:
-    """A part of a block below its cards.
-
-    Parameters
-    ----------
-    heading
-        Empty if there is none.
-    body
-        HTML.
-    folded
-        Whether it opens when it is clicked.
-    """
-
-    heading: str
-    body: Markup
-    folded: bool = False
 
 
 def block(
     title: str,
     subtitle: str = "",
     cards: Sequence[Card] = (),
-    parts: Iterable[BlockPart | None] = (),
+    parts: Iterable[ContentPart | None] = (),
 ) -> str:
     """Return a block of HTML for a notebook.
 
@@ -69,49 +47,6 @@ def block(
         cards=cards,
         parts=[part for part in parts if part is not None],
     )
-
-
-def table(
-    head: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    words: Collection[int] = (0,),
-    most: int = MOST_ROWS,
-) -> Markup:
-    """Return a table; of many rows the first, and how many more there are.
-
-    Parameters
-    ----------
-    head
-        The headings; none where all are empty.
-    rows
-        Of cells, as text or HTML; None is a dash.
-    words
-        Columns that hold words; all others are numbers.
-    most
-        Rows that are shown.
-    """
-
-    def line(cells: Sequence[Any], kind: str) -> Markup:
-        looks = [Markup("") if k in words else Markup(' class="number"') for k in range(len(cells))]
-        shown = (NOTHING if cell is None else cell for cell in cells)
-        return ROW.format(
-            Markup("").join(
-                CELL.format(kind, look, escape(cell), kind)
-                for look, cell in zip(looks, shown, strict=True)
-            )
-        )
-
-    top = Markup("<thead>{}</thead>").format(line(head, "th")) if any(head) else Markup("")
-    body = Markup("<tbody>{}</tbody>").format(
-        Markup("").join(line(row, "td") for row in rows[:most])
-    )
-    found = Markup('<div class="scroll">{}</div>').format(TABLE.format(top, body))
-    return found + paragraph(f"and {len(rows) - most:,} more") if len(rows) > most else found
-
-
-def paragraph(words: str) -> Markup:
-    """Return a line of quiet words."""
-    return Markup('<p class="quiet">{}</p>').format(words)
 
 
 def code(text: str) -> Markup:
@@ -161,7 +96,7 @@ def _block(lines: list[str]) -> Markup:
             [_inline(cell.strip()) for cell in line.strip("|").split("|")]
             for line in (lines[0], *lines[2:])
         ]
-        return table(cells[0], cells[1:], range(len(cells[0])))
+        return ContentTable(cells[0], cells[1:], range(len(cells[0]))).in_notebook()
     if all(line.startswith("- ") for line in lines):
         entries = Markup("").join(Markup("<li>{}</li>").format(_inline(x[2:])) for x in lines)
         return Markup("<ul>{}</ul>").format(entries)

@@ -12,11 +12,12 @@ from daesolve.analysis.orbits.branch import Branch
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.sections import OWN_NAME, Section, portrait
 from daesolve.ensembles.sweep_results import Sweep, outcomes, results_table
+from daesolve.reporting.content import ContentPart, comparison_table, paragraph, table_part
 from daesolve.reporting.document import comparison_document
-from daesolve.reporting.facts import NOTHING, OUTCOMES, Card, bounded, power, short
+from daesolve.reporting.facts import NOTHING, OUTCOMES, Card, short
 from daesolve.reporting.figures.accuracy import work_precision
 from daesolve.reporting.figures.style import style
-from daesolve.reporting.notebook.blocks import BlockPart, block, drawn, paragraph, table
+from daesolve.reporting.notebook.blocks import block, drawn
 from daesolve.verification.comparison import Comparison
 
 MEMBERS_SHOWN, COLUMNS_SHOWN = 10, 8
@@ -32,34 +33,16 @@ TONES = {"stable": "good", "unstable": "warn"}
 def comparison_block(found: Comparison) -> str:
     """Return the notebook block of a comparison: each run, and the work for the precision."""
     document = comparison_document(found, {})
-    rows = [
-        (
-            f"{run['formulation']} + {run['solver']}",
-            power(run["tolerance"]),
-            short(run["error"], 2),
-            short(run["wall_seconds"], 2),
-            short(run["steps"]),
-            *(
-                short(None) if entry is None else bounded(entry["max_relative"])
-                for entry in (run["residual"], run["invariant"])
-            ),
-            OUTCOMES.get(run["outcome"], run["outcome"]),
-        )
-        for run in document["runs"]
-    ]
-    head = ("pair", "tolerance", "error", "wall s", "steps", "residual", "invariant", "")
     pairs = len(found.pairs)
     refused = [f"{entry.formulation} + {entry.solver}: {entry.reason}" for entry in found.refused]
     return block(
         "Comparison",
-        f"{len(rows)} runs of {pairs} pairs",
+        f"{len(found.runs)} runs of {pairs} pairs",
         parts=[
-            BlockPart("", table(head, rows, (0, 7), len(rows))),
-            BlockPart("", paragraph(found.standard.note)),
-            BlockPart("", drawn([work_precision(document)])),
-            BlockPart("Refused", table(("",), [(line,) for line in refused]), folded=True)
-            if refused
-            else None,
+            ContentPart("", comparison_table(document).in_notebook(len(found.runs))),
+            ContentPart("", paragraph(found.standard.note)),
+            ContentPart("", drawn([work_precision(document)])),
+            table_part("Refused", ("",), [(line,) for line in refused], folded=True),
         ],
     )
 
@@ -89,8 +72,8 @@ def sweep_block(found: Sweep) -> str:
         "interrupted" if found.interrupted else "",
         cards,
         [
-            BlockPart("", table(names, rows, ())) if rows else None,
-            BlockPart("", paragraph(f"and {', '.join(hidden)}: sweep.to_pandas() returns all"))
+            table_part("", names, rows, ()),
+            ContentPart("", paragraph(f"and {', '.join(hidden)}: sweep.to_pandas() returns all"))
             if hidden
             else None,
         ],
@@ -104,12 +87,12 @@ def _cell(value: Any) -> str:
 def section_block(found: Section) -> str:
     """Return the notebook block of a section: its points, in the plane of two states."""
     names = _varying(found)[:2]
-    parts: list[BlockPart | None] = []
+    parts: list[ContentPart | None] = []
     if len(found) and len(names) == 2:
         labels = [f"{n} ({u})" if (u := found.units.get(n)) else n for n in names]
         with style():
             figure = portrait(found[names[0]], found[names[1]], *labels)
-        parts.append(BlockPart("", drawn([figure])))
+        parts.append(ContentPart("", drawn([figure])))
     count = len(found)
     span = f", t = {short(found.times[0].item(), 6)} s to {short(found.times[-1].item(), 6)} s"
     words = f"{count:,} {'passage' if count == 1 else 'passages'}{span if count else ''}"
@@ -149,14 +132,10 @@ def orbit_block(orbit: PeriodicOrbit) -> str:
         "; ".join(shifts),
         cards,
         [
-            BlockPart("Multipliers", table(("multiplier", "size"), rows)) if rows else None,
-            BlockPart("Start", table(("", "value", "unit"), start, (0, 2)), folded=True),
-            BlockPart("Trivial multipliers", table(("", "error"), trivial), folded=True)
-            if trivial
-            else None,
-            BlockPart("Notes", table(("",), [(note,) for note in orbit.notes]), folded=True)
-            if orbit.notes
-            else None,
+            table_part("Multipliers", ("multiplier", "size"), rows),
+            table_part("Start", ("", "value", "unit"), start, (0, 2), folded=True),
+            table_part("Trivial multipliers", ("", "error"), trivial, folded=True),
+            table_part("Notes", ("",), [(note,) for note in orbit.notes], folded=True),
         ],
     )
 
@@ -185,8 +164,8 @@ def branch_block(branch: Branch) -> str:
         "Branch",
         f"{len(branch)} orbits, {span}: {listed}",
         parts=[
-            BlockPart("", drawn([figure])),
-            BlockPart("Special points", table(head, special, (0, 3))) if special else None,
-            *(BlockPart("", paragraph(end)) for end in branch.ends),
+            ContentPart("", drawn([figure])),
+            table_part("Special points", head, special, (0, 3)),
+            *(ContentPart("", paragraph(end)) for end in branch.ends),
         ],
     )

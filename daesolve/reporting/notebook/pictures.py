@@ -11,9 +11,10 @@ from markupsafe import Markup
 
 from daesolve.errors import UnknownNameError
 from daesolve.reporting.animation import animate, players
+from daesolve.reporting.content import ContentPart
 from daesolve.reporting.document import ReportError
 from daesolve.reporting.filming import Films
-from daesolve.reporting.notebook.blocks import BlockPart, block, drawn
+from daesolve.reporting.notebook.blocks import block, drawn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +42,7 @@ class Plot:
         return f"Plot of {what}; plot.save(FILE) writes it as .svg, .png or .pdf"
 
     def _repr_html_(self) -> str:
-        return block("", parts=[BlockPart("", drawn(self.figures))])
+        return block("", parts=[ContentPart("", drawn(self.figures))])
 
     def save(self, file: Path | str) -> list[Path]:
         """Write each figure to its own file; return the files.
@@ -106,7 +107,7 @@ class Animation:
         frame = Markup(
             '<iframe srcdoc="{}" height="{}" title="Animation" sandbox="allow-scripts"></iframe>'
         ).format(page, HEIGHT)
-        return block("", parts=[BlockPart("", frame)])
+        return block("", parts=[ContentPart("", frame)])
 
     def save(self, file: Path | str, **options: Any) -> Path:
         """Write the animation and return the file.

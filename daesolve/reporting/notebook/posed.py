@@ -11,7 +11,8 @@ from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Case
 from daesolve.plugins.registry import Problem
 from daesolve.reporting import facts
-from daesolve.reporting.notebook.blocks import BlockPart, block, code, of_markdown, paragraph, table
+from daesolve.reporting.content import ContentPart, ContentTable, paragraph, table_part
+from daesolve.reporting.notebook.blocks import block, code, of_markdown
 
 PARAMETERS_SHOWN = 14
 
@@ -27,35 +28,37 @@ def system_block(system: MechanicalSystem | ControlSystem) -> str:
         (len(system.parameters.names), "parameter", "parameters"),
     ]
     words = ", ".join(f"{n} {one if n == 1 else more}" for n, one, more in counts if n)
-    parts = [BlockPart(part.title, of_markdown(part.text)) for part in sections(system, dynamics)]
+    parts = [ContentPart(part.title, of_markdown(part.text)) for part in sections(system, dynamics)]
     values = dict(dynamics.values)
     shown = {name: values[name] for name in system.parameters.names if name in values}
     units = dict(zip(system.parameters.names, system.parameters.units, strict=True))
     return block(type(system).__name__, words, parts=[*parts, _parameters(shown, units)])
 
 
-def _parameters(values: Mapping[str, Any], units: Mapping[str, Any]) -> BlockPart | None:
+def _parameters(values: Mapping[str, Any], units: Mapping[str, Any]) -> ContentPart | None:
     if not values:
         return None
     rows = [(name, facts.exact(value), str(units.get(name, ""))) for name, value in values.items()]
     folded = len(rows) > PARAMETERS_SHOWN
-    body = table(("", "value", "unit"), rows, (0, 2), len(rows))
-    return BlockPart("Parameters", body, folded=folded)
+    body = ContentTable(("", "value", "unit"), rows, (0, 2)).in_notebook(len(rows))
+    return ContentPart("Parameters", body, folded=folded)
 
 
 def problem_block(problem: Problem) -> str:
     """Return the notebook block of a problem: its models, structure and cases."""
     rows = [(case.name, f"{facts.short(case.until, 6)} s", case.note) for case in problem.cases]
-    cases = BlockPart("Cases", table(("case", "until", ""), rows, (0, 2)))
+    cases = table_part("Cases", ("case", "until", ""), rows, (0, 2))
     structure = {name: facts.exact(v) for name, v in problem.default_structure().items()}
     named = [f"models: {', '.join(problem.models)}"]
     named += [f"structure: {', '.join(f'{n} = {v}' for n, v in structure.items())}"] * bool(
         structure
     )
     named += [f"analyses: {', '.join(problem.analyses)}"] * bool(problem.analyses)
-    lines = [BlockPart("", paragraph(line)) for line in named]
+    lines = [ContentPart("", paragraph(line)) for line in named]
     run = f'ds.problem("{problem.path or problem.name}").case("{problem.cases[0].name}").solve()'
-    return block(problem.name, problem.title, parts=[*lines, cases, BlockPart("Run it", code(run))])
+    return block(
+        problem.name, problem.title, parts=[*lines, cases, ContentPart("Run it", code(run))]
+    )
 
 
 def case_block(bound: BoundCase) -> str:
@@ -64,7 +67,7 @@ def case_block(bound: BoundCase) -> str:
     start = {**bound.full_start, **bound.initial}
     system = bound.system
     units = dict(zip(system.parameters.names, system.parameters.units, strict=True))
-    parts = [BlockPart("", paragraph(line)) for line in _lines(bound, case)]
+    parts = [ContentPart("", paragraph(line)) for line in _lines(bound, case)]
     begin = [(name, facts.exact(value)) for name, value in start.items()]
     return block(
         f"{bound.problem.name} · {case.name}",
@@ -72,7 +75,7 @@ def case_block(bound: BoundCase) -> str:
         f"{facts.short(case.until, 6)} s",
         parts=[
             *parts,
-            BlockPart("Start", table(("", "value"), begin)) if begin else None,
+            table_part("Start", ("", "value"), begin),
             _parameters(bound.full_parameters, units),
         ],
     )

@@ -15,12 +15,13 @@ from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import is_one_of, unknown_name
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import facts
+from daesolve.reporting.content import ContentPart, ContentTable, drift_table, paragraph
 from daesolve.reporting.document import ROWS, document, load
 from daesolve.reporting.figures import drift, position_names, velocity_names
 from daesolve.reporting.figures.panels import arrange, draw
 from daesolve.reporting.filming import filmed
 from daesolve.reporting.html import sparklines
-from daesolve.reporting.notebook.blocks import BlockPart, block, paragraph, table
+from daesolve.reporting.notebook.blocks import block
 from daesolve.reporting.notebook.pictures import Animation, Plot
 from daesolve.reporting.opening import with_kept_opening, with_opening
 
@@ -38,34 +39,24 @@ def run_block(run: Trajectory) -> str:
     span = f"{facts.short(start, 6)} s to {facts.short(until, 6)} s"
     named = facts.title(record) if record["problem"] else "Trajectory"
     ended = facts.banner(record)
-    why = None if ended is None else BlockPart("", paragraph(ended.detail))
+    why = None if ended is None else ContentPart("", paragraph(ended.detail))
     return block(named, f"{pair}, {span}", cards, [why, _drift(record), _notes(record)])
 
 
-def _drift(record: Mapping[str, Any]) -> BlockPart | None:
-    sparks = sparklines([record])[0]
-    rows = [
-        (
-            name,
-            sparks.get(name, Markup("")),
-            "driven" if entry["driven"] else "measured",
-            facts.bounded(entry["max_relative"]),
-            facts.bounded(entry["final_relative"]),
-            facts.correction(entry),
-        )
-        for name, entry in record["drift"].items()
-    ]
-    head = ("goal", "over time", "fed back", "largest", "final", "correction")
-    return BlockPart("Drift", table(head, rows, (0, 1, 2))) if rows else None
+def _drift(record: Mapping[str, Any]) -> ContentPart | None:
+    sparks, plain = sparklines([record])[0], drift_table(record)
+    rows = [(name, sparks.get(name, Markup("")), *rest) for name, *rest in plain.rows]
+    table = ContentTable((plain.heads[0], "over time", *plain.heads[1:]), rows, (0, 1, 2))
+    return ContentPart("Drift", table.in_notebook()) if rows else None
 
 
-def _notes(record: Mapping[str, Any]) -> BlockPart | None:
+def _notes(record: Mapping[str, Any]) -> ContentPart | None:
     count = record["event_count"]
     lines = [f"The start was made consistent: {change}" for change in facts.changes(record)]
     lines += [f"{count:,} events"] if count else []
     lines += facts.notes(record)
     body = Markup("").join(map(paragraph, lines))
-    return BlockPart("Start, events, notes", body, folded=True) if lines else None
+    return ContentPart("Start, events, notes", body, folded=True) if lines else None
 
 
 def plot(run: Trajectory, *names: str) -> Plot:

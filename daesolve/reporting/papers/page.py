@@ -3,82 +3,119 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
+from matplotlib.figure import Figure
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from daesolve.core.run.solving.descriptions import versions
 from daesolve.reporting import make_empty
+from daesolve.reporting.content import ContentPart, ContentTable, figure_of, page_of, paragraph
 from daesolve.reporting.document import dump, plain, replace_file
-from daesolve.reporting.facts import heading, short, template
+from daesolve.reporting.facts import heading, short
 from daesolve.reporting.figures.style import alone, style, svg
 from daesolve.reporting.layout import Indented, Rows
 from daesolve.reporting.papers.paper import Compared, MadeItem, PaperResults
 
 DIGITS = 10
 """Digits of an exact value."""
-
-
-@dataclass(frozen=True)
-class PaperFigure:
-    """A figure of the page.
-
-    Parameters
-    ----------
-    title, stem
-        What it shows, and the name of its file without an ending.
-    drawn
-        The <svg> element.
-    """
-
-    title: str
-    stem: str
-    drawn: Markup
-
-
-@dataclass(frozen=True)
-class PageItem:
-    """An item of the page."""
-
-    made: MadeItem
-    rows: tuple[tuple[str, ...], ...]
-    pictures: tuple[PaperFigure, ...]
-    reasons: bool
-
-    @property
-    def heading(self) -> str:
-        """Its place in the paper, and what it shows."""
-        return f"{heading(self.made.item.name)}: {self.made.item.title}"
+QUICK = Markup(
+    "<p>Quick version: shorter runs, without the long items. "
+    "<code>daesolve paper {} --out DIR</code> computes everything.</p>"
+)
+FORMULA = Markup("<details><summary>{}, in LaTeX</summary><pre><code>{}</code></pre></details>")
 
 
 def write(made: PaperResults, directory: Path) -> list[Path]:
     """Write the page, its numbers and its figures; see `MadePaper.write`."""
     make_empty(directory)
-    parts = _parts(made)
-    page = template("daesolve.reporting.papers", "paper.html.jinja").render(
-        made=made, parts=parts, whole=True, versions=_versions()
+    drawings = _drawings(made)
+    begin: list[ContentPart] = []
+    if made.quick:
+        begin.append(ContentPart("", QUICK.format(made.paper.name)))
+    page = page_of(
+        made.paper.title,
+        made.paper.source,
+        [*begin, *_parts(made, drawings, commands=True)],
+        with_versions=True,
     )
     files = [
         replace_file(directory / "paper.html", page),
         replace_file(directory / "paper.json", dump(document(made), indent=1) + "\n"),
     ]
-    pictures = [picture for part in parts for picture in part.pictures]
-    return files + [
-        replace_file(directory / f"{p.stem}.svg", alone(str(p.drawn))) for p in pictures
-    ]
+    stems = [each for of_item in drawings for each in of_item.values()]
+    return files + [replace_file(directory / f"{s}.svg", alone(str(svg))) for s, svg in stems]
 
 
 def fragment(made: PaperResults) -> str:
     """Return tables and figures for an existing page."""
-    found = template("daesolve.reporting.papers", "paper.html.jinja").render(
-        made=made, parts=_parts(made), whole=False, versions=""
+    parts = _parts(made, _drawings(made), commands=False)
+    body = Markup("").join(
+        Markup("<p><strong>{}</strong></p>{}").format(part.heading, part.body) for part in parts
     )
+    found = Markup('<div class="paper">{}</div>').format(body)
     return re.sub(r"<svg .*?</svg>", lambda drawn: alone(drawn[0]), found, flags=re.DOTALL)
+
+
+def _drawings(made: PaperResults) -> list[dict[str, tuple[str, Markup]]]:
+    """Draw the figures of each item: by title, the stem of its file, and the <svg> element."""
+    found: list[dict[str, tuple[str, Markup]]] = []
+    with style():
+        for number, entry in enumerate(made.items, start=1):
+            drawn: dict[str, tuple[str, Markup]] = {}
+            figures: Mapping[str, Figure] = {} if entry.shown is None else entry.shown.figures
+            for title, figure in figures.items():
+                words = re.sub(r"[^a-z0-9]+", "-", f"{entry.item.name} {title}".lower()).strip("-")
+                stem = f"{number:02}-{words}"
+                drawn[title] = stem, Markup(svg(figure, f"{made.paper.name}-{stem}"))
+            found.append(drawn)
+    return found
+
+
+def _parts(
+    made: PaperResults, drawings: Sequence[Mapping[str, tuple[str, Markup]]], *, commands: bool
+) -> list[ContentPart]:
+    """Return a part for each item, and what is not made."""
+    parts = [
+        ContentPart(
+            f"{heading(entry.item.name)}: {entry.item.title}",
+            Markup("").join(_contents(entry, drawn, commands=commands)),
+        )
+        for entry, drawn in zip(made.items, drawings, strict=True)
+    ]
+    missing = ContentTable(("", ""), list(made.paper.missing.items()), (0, 1))
+    return [*parts, ContentPart("Not made", missing.in_page())] if missing.rows else parts
+
+
+def _contents(
+    entry: MadeItem, drawn: Mapping[str, tuple[str, Markup]], *, commands: bool
+) -> Iterator[Markup]:
+    """Yield what an item shows: its values, figures, formulas and note."""
+    shown = entry.shown
+    if shown is None:
+        tone = "exceeded" if entry.failed else "quiet"
+        yield Markup('<p class="{}">{}</p>').format(tone, entry.why)
+    else:
+        rows = [_cells(row) for row in shown.rows]
+        heads = ("", "published", "exact", "what differs, and why")
+        columns = len(heads) if any(row[-1] for row in rows) else len(heads) - 1
+        cells = [row[:columns] for row in rows]
+        if rows:
+            yield ContentTable(heads[:columns], cells, range(columns)).in_page()
+        for title, (_, picture) in drawn.items():
+            yield figure_of(title, picture, title)
+        for title, formula in shown.formulas.items():
+            yield FORMULA.format(title, formula)
+        if shown.note:
+            yield paragraph(shown.note)
+    if commands and entry.item.commands:
+        listed = Markup("; ").join(Markup("<code>{}</code>").format(c) for c in entry.item.commands)
+        yield Markup('<p class="quiet">{}</p>').format(listed)
 
 
 def document(made: PaperResults) -> dict[str, Any]:
@@ -142,25 +179,3 @@ def _table(rows: Sequence[Compared]) -> Rows:
 def _cells(row: Compared) -> tuple[str, str, str, str]:
     exact = short(float(row.exact), DIGITS) if isinstance(row.exact, float) else str(row.exact)
     return row.quantity, row.published, f"{exact} {row.unit}".rstrip(), row.why
-
-
-def _parts(made: PaperResults) -> list[PageItem]:
-    with style():
-        return [_part(made, number, entry) for number, entry in enumerate(made.items, start=1)]
-
-
-def _part(made: PaperResults, number: int, entry: MadeItem) -> PageItem:
-    if entry.shown is None:
-        return PageItem(entry, (), (), reasons=False)
-    pictures: list[PaperFigure] = []
-    for title, figure in entry.shown.figures.items():
-        words = re.sub(r"[^a-z0-9]+", "-", f"{entry.item.name} {title}".lower()).strip("-")
-        stem = f"{number:02}-{words}"
-        drawn = Markup(svg(figure, f"{made.paper.name}-{stem}"))
-        pictures.append(PaperFigure(title, stem, drawn))
-    rows = tuple(_cells(row) for row in entry.shown.rows)
-    return PageItem(entry, rows, tuple(pictures), reasons=any(row[-1] for row in rows))
-
-
-def _versions() -> str:
-    return ", ".join(f"{name} {version}" for name, version in versions().items())
