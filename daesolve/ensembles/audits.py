@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.trajectory import Trajectory
@@ -14,9 +14,6 @@ from daesolve.ensembles.members import Table, member_case, values_of
 from daesolve.errors import DaesolveError, OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.verification.audit import merged
-
-if TYPE_CHECKING:
-    from daesolve.ensembles.sweep_results import Sweep
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ def audited_members(
     case: BoundCase,
     task: SweepTask,
     table: Table,
-    sweep: Sweep,
+    results: Iterable[Mapping[str, Any]],
     members: Iterable[int] | None = None,
 ) -> SweepAudit:
     """Run members of a sweep once more, one by one, and audit each.
@@ -80,8 +77,8 @@ def audited_members(
     ----------
     case, task, table
         What they share, and the values in which they differ.
-    sweep
-        Their results.
+    results
+        A row for each that has run.
     members
         Their numbers; None for all that have run.
 
@@ -90,7 +87,7 @@ def audited_members(
     OutOfRangeError
         There is no such member, or it has not run yet.
     """
-    rows = {row["member"]: row for row in sweep.rows()}
+    rows = {row["member"]: row for row in results}
     audits: dict[int, Audit] = {}
     unaudited: dict[int, str] = {}
     apart: dict[int, float] = {}

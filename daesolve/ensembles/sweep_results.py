@@ -39,7 +39,7 @@ class Sweep(Displayable):
     interrupted
         Whether it ended before every member had run.
     auditor
-        What `audit` asks; None if the results were read from the directory alone.
+        What `audit` asks, with the results so far; None if the results were read from the directory alone.
     """
 
     directory: Path
@@ -47,7 +47,7 @@ class Sweep(Displayable):
     done: int
     failed: int
     interrupted: bool = False
-    auditor: Callable[[Sweep, Iterable[int] | None], SweepAudit] | None = field(
+    auditor: Callable[[Iterator[dict[str, Any]], Iterable[int] | None], SweepAudit] | None = field(
         default=None, repr=False, compare=False
     )
 
@@ -109,7 +109,7 @@ class Sweep(Displayable):
                 "this sweep was read from its directory alone, which does not pose its case: audit "
                 "what daesolve.sweep or daesolve.ensembles.resume_sweep returns"
             )
-        return self.auditor(self, members)
+        return self.auditor(self.rows(), members)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a row for each member that has run, in their order."""
