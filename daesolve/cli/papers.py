@@ -11,7 +11,7 @@ from daesolve import reporting
 from daesolve.cli.options import COULD_NOT_GO_ON, AsJson, say, show
 from daesolve.reporting.papers import Item, make
 from daesolve.reporting.papers import paper as installed_paper
-from daesolve.reporting.papers.installed import names
+from daesolve.reporting.papers.paper import names
 
 
 def paper(

@@ -39,7 +39,8 @@ class Sweep(Displayable):
     interrupted
         Whether it ended before every member had run.
     auditor
-        What `audit` asks, with the results so far; None if the results were read from the directory alone.
+        What `audit` asks, with the results so far; None if they were read from the directory
+        alone.
     """
 
     directory: Path

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 from textwrap import indent, wrap
 
 from daesolve.core.posing.inputs import Lookup
-from daesolve.export.c_functions import STEP, c_function
-from daesolve.export.c_language import C
+from daesolve.export.c_language import STEP, C, c_function
 from daesolve.export.named import Entries, Entry, NamedFunction
-from daesolve.export.plant import Plant
-from daesolve.export.tables import reach_of
+from daesolve.export.plant import Plant, reach_of
 from daesolve.export.words import distinct, plain
 from daesolve.export.writing import MARK, filled
 

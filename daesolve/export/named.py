@@ -173,3 +173,19 @@ def column_at(entries: Iterable[Entry], given: Mapping[str, float], what: str) -
             raise OutOfRangeError(f"the {entry.kind or what} {entry.name!r} is not given")
         column.append(float(value))
     return np.array(column)
+
+
+@dataclass(frozen=True, eq=False)
+class StartRule:
+    """States at the start as expressions of parameters.
+
+    Parameters
+    ----------
+    parameters
+        The symbols of the parameters, by name.
+    states
+        Expressions in these symbols, by name; once evaluated, they are made consistent.
+    """
+
+    parameters: Mapping[str, ca.SX]
+    states: Mapping[str, ca.SX]

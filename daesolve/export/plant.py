@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,8 +16,10 @@ from daesolve.core.equations.dynamics import ResetRow
 from daesolve.core.equations.elimination.impacts import changed_by, settle_function
 from daesolve.core.equations.fitting import fitting_values
 from daesolve.core.expressions.translation import function_of
+from daesolve.core.posing.axes import Axis
 from daesolve.core.posing.events import Direction, Event, Record
 from daesolve.core.posing.inputs import Lookup
+from daesolve.core.posing.tables import ROUNDING
 from daesolve.errors import InconsistentStateError, OutOfRangeError
 from daesolve.export.named import Entries, Entry, LabelledShape, NamedFunction
 from daesolve.export.quantities import QUANTITIES, Equations
@@ -348,3 +351,10 @@ class Plant:
                 "exported."
             )
         return tuple(found)
+
+
+def reach_of(axis: Axis) -> float:
+    """Return how far beyond its nodes a table has a value; infinite if it holds its ends."""
+    if axis.periodic or axis.holds:
+        return math.inf
+    return ROUNDING * float(axis.nodes[-1] - axis.nodes[0])

@@ -8,10 +8,10 @@ from textwrap import indent, wrap
 import casadi as ca
 
 from daesolve.core.expressions.program import program
-from daesolve.export.c_functions import row_by_row
+from daesolve.export.c_language import row_by_row
 from daesolve.export.code import body_of
 from daesolve.export.named import Entries, NamedFunction
-from daesolve.export.plant import Plant
+from daesolve.export.plant import Plant, reach_of
 from daesolve.export.python_language import (
     CHOOSING,
     DIVIDE,
@@ -23,7 +23,6 @@ from daesolve.export.python_language import (
     RESERVED,
     SAFE,
 )
-from daesolve.export.tables import reach_of
 from daesolve.export.words import distinct, plain
 from daesolve.export.writing import MARK, filled
 

@@ -17,10 +17,12 @@ from daesolve.contact.friction.variants import VariantProblem
 from daesolve.core.equations.drives import begun
 from daesolve.core.equations.rank import Decoupling, decoupling
 from daesolve.core.system.system import MechanicalSystem, System
-from daesolve.errors import UnsupportedError
+from daesolve.errors import OutOfRangeError, PosingError, UnsupportedError, unknown_name
 from daesolve.nonholonomic.growth import growth_vector_report
 from daesolve.nonholonomic.pfaff import substitutable_report
 from daesolve.nonholonomic.quasi_holonomic import quasi_holonomic_report
+from daesolve.plugins.family import Answer
+from daesolve.plugins.foreign import called
 
 
 @dataclass(frozen=True)
@@ -256,6 +258,35 @@ ANALYSES: dict[str, Analysis] = {
     "variants": Analysis(lambda subject, of, until: _variants(subject)),
 }
 """The analyses that every problem has."""
+
+
+def answer_of(
+    own: Mapping[str, Callable[[Any], Answer]],
+    case: object,
+    subject: Callable[[], Subject],
+    name: str,
+    of: Sequence[str],
+    until: float | None,
+) -> Answer:
+    """Return the answer to one of a problem's own analyses of a case, or of those of every case.
+
+    `BoundCase.analyse` says what is refused.
+    """
+    if name not in {**ANALYSES, **own}:
+        raise unknown_name("analysis", name, [*ANALYSES, *own])
+    general = None if name in own else ANALYSES[name]
+    if of and not (general and general.takes_names):
+        raise OutOfRangeError(f"the analysis {name!r} does not use names: leave out 'of'")
+    if until is not None and not (general and general.takes_horizon):
+        raise OutOfRangeError(f"the analysis {name!r} does not use a horizon, 'until'")
+    if general is not None:
+        return Answer(general.answer(subject(), of, until))
+    answer = called(f"the analysis {name!r}", own[name], case)
+    if not isinstance(answer, Answer):
+        raise PosingError(
+            f"the analysis {name!r} must return a daesolve.Answer, not {type(answer).__name__}"
+        )
+    return answer
 
 
 def _parts(numbers: np.ndarray) -> dict[str, list[float]]:

@@ -35,7 +35,6 @@ from daesolve.errors import (
     Named,
     OutOfRangeError,
     PluginError,
-    PosingError,
     UnknownNameError,
     suggest_names,
     unknown_name,
@@ -50,7 +49,6 @@ from daesolve.plugins.ruled_starts import ruled_start
 if TYPE_CHECKING:  # what few runs need is imported where it is used
     from daesolve.analysis.sensitivity import Sensitivity
     from daesolve.export.fmu import Exported
-    from daesolve.plugins.analyses import Subject
     from daesolve.verification.comparison import Comparison, Reference
     from daesolve.verification.comparison import Progress as ComparisonProgress
     from daesolve.verification.reference_motion import Progress as ReferenceProgress
@@ -412,35 +410,13 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         PosingError
             An analysis of the problem does not return an `Answer`.
         """
-        from daesolve.plugins.analyses import ANALYSES
+        from daesolve.plugins.analyses import Subject, answer_of
 
-        own = self.problem.analyses
-        if name not in {**ANALYSES, **own}:
-            raise unknown_name("analysis", name, [*ANALYSES, *own])
-        general = None if name in own else ANALYSES[name]
-        if of and not (general and general.takes_names):
-            raise OutOfRangeError(f"the analysis {name!r} does not use names: leave out 'of'")
-        if until is not None and not (general and general.takes_horizon):
-            raise OutOfRangeError(f"the analysis {name!r} does not use a horizon, 'until'")
-        if general is not None:
-            return Answer(general.answer(self._subject(), of, until))
-        answer = called(f"the analysis {name!r}", own[name], self)
-        if not isinstance(answer, Answer):
-            raise PosingError(
-                f"the analysis {name!r} must return a daesolve.Answer, not {type(answer).__name__}"
-            )
-        return answer
+        def subject() -> Subject:
+            times = self.case.start_time, lambda: self.consistent_start().state
+            return Subject(self.system, self.values, *times, self.sensitivity)
 
-    def _subject(self) -> Subject:
-        from daesolve.plugins.analyses import Subject
-
-        return Subject(
-            self.system,
-            self.values,
-            self.case.start_time,
-            lambda: self.consistent_start().state,
-            self.sensitivity,
-        )
+        return answer_of(self.problem.analyses, self, subject, name, of, until)
 
     def consistent_start(self) -> Start:
         """Return the consistent state in which the case starts.

@@ -19,7 +19,7 @@ import numpy as np
 
 from daesolve.core.posing.symbols import symbol
 from daesolve.errors import Named
-from daesolve.export.fmu.ruled import StartRule
+from daesolve.export.named import StartRule
 
 ROUNDED = 1e-13
 """How far expressions may differ from the numbers of a rule, as a fraction of the start value, or

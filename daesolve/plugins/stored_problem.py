@@ -14,8 +14,7 @@ from typing import Any
 
 from daesolve.errors import DaesolveError, OutOfRangeError, PluginError, Tell
 from daesolve.plugins import registry
-from daesolve.plugins.model_files import is_model_file
-from daesolve.plugins.registry import Problem
+from daesolve.plugins.registry import Problem, is_model_file
 
 
 def is_of_file(named: Mapping[str, Any] | None) -> bool:

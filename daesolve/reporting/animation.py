@@ -14,12 +14,12 @@ from markupsafe import Markup
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import OutOfRangeError, Tell, UnknownNameError
 from daesolve.multibody.drawing import Arrow, Circle, Dot, Line, Outline, Placed, Shape, Trace
+from daesolve.reporting.content import template
 from daesolve.reporting.document import DrawingRule
 from daesolve.reporting.excerpt import (
     PICTURES_A_SECOND,
     SECONDS,
 )
-from daesolve.reporting.facts import template
 from daesolve.reporting.film import AnimationError, Film, Progress, framed
 from daesolve.reporting.filming import Films, filmed
 from daesolve.reporting.sampling import Document

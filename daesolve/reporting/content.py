@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
@@ -17,14 +19,15 @@ from daesolve.reporting.facts import (
     NOTHING,
     bounded,
     correction,
+    exact,
     growth,
     power,
     short,
-    template,
 )
 from daesolve.reporting.sampling import Document
 
 if TYPE_CHECKING:
+    from jinja2 import Template
     from matplotlib.figure import Figure
 
     from daesolve.reporting.layout import Rows
@@ -33,6 +36,25 @@ MOST_ROWS = 30
 """The most rows of a table in a notebook."""
 MANY_COLUMNS = 7
 """A page is printed in landscape from so many columns on."""
+
+
+@cache
+def template(package: str, name: str) -> Template:
+    """Return a page's template, with the filters that write numbers."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    def included(part: str) -> str:
+        return files("daesolve.reporting").joinpath(part).read_text("utf-8")
+
+    environment = Environment(
+        loader=FunctionLoader(included),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters.update(short=short, exact=exact, correction=correction, bounded=bounded)
+    return environment.from_string(files(package).joinpath(name).read_text("utf-8"))
 
 
 class Alarm(str):

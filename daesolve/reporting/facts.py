@@ -6,18 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from daesolve.core.encoding import is_mapping
 from daesolve.core.solvers.taylor import Taylor
 from daesolve.errors import readable
 from daesolve.reporting.audits import audit_card
 from daesolve.reporting.sampling import Document
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 NOTHING = "—"
 UNVERIFIED = (
@@ -102,25 +97,6 @@ def family(name: str) -> str:
     """Return the common stem of numbered names; nothing for other names."""
     stem, _, number = name.rpartition("_")
     return stem if number.isdigit() else ""
-
-
-@cache
-def template(package: str, name: str) -> Template:
-    """Return a page's template, with the filters that write numbers."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    def included(part: str) -> str:
-        return files("daesolve.reporting").joinpath(part).read_text("utf-8")
-
-    environment = Environment(
-        loader=FunctionLoader(included),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters.update(short=short, exact=exact, correction=correction, bounded=bounded)
-    return environment.from_string(files(package).joinpath(name).read_text("utf-8"))
 
 
 def heading(name: str) -> str:

@@ -17,7 +17,7 @@ from daesolve.errors import in_words
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.audits import audit_headline, audit_rows
 from daesolve.reporting.contacts import impact_lines
-from daesolve.reporting.content import ContentPart, ContentTable, figure_of, page_of
+from daesolve.reporting.content import ContentPart, ContentTable, figure_of, page_of, template
 from daesolve.reporting.facts import banner, cards, short
 from daesolve.reporting.figures import standard
 from daesolve.reporting.figures.accuracy import largest_unaccounted, measures
@@ -81,7 +81,7 @@ def page(
     """
     labels = facts.labels(documents)
     titles = list(dict.fromkeys(facts.title(document) for document in documents))
-    return facts.template("daesolve.reporting", "report.html.jinja").render(
+    return template("daesolve.reporting", "report.html.jinja").render(
         title=titles[0] if len(titles) == 1 else " | ".join(titles),
         runs=list(zip(labels, documents, strict=True)),
         several=len(documents) > 1,

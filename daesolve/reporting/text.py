@@ -33,8 +33,7 @@ from daesolve.reporting.facts import (
     title,
 )
 from daesolve.reporting.html import peaks
-from daesolve.reporting.layout import INDENT, Indented, Rows, WrappedText
-from daesolve.reporting.listing import table_of
+from daesolve.reporting.layout import INDENT, Indented, Rows, WrappedText, table_of
 from daesolve.reporting.sampling import Document
 
 FIRST_EVENTS = 5

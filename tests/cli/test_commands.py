@@ -10,8 +10,8 @@ from rich.console import Console
 
 import daesolve as ds
 from daesolve.cli.app import COMMANDS, loaded
-from daesolve.cli.option_sets import KNOWN, listed
 from daesolve.cli.doctor import PACKAGES
+from daesolve.cli.option_sets import KNOWN, listed
 from daesolve.cli.orbits import ANALYSES as ORBITS
 from daesolve.core.formulations import FORMULATIONS
 from daesolve.core.results.trajectory.results import Outcome
@@ -21,7 +21,7 @@ from daesolve.errors import EndedEarlyWarning
 from daesolve.plugins.analyses import ANALYSES
 from daesolve.reporting import summary
 from daesolve.reporting.notebook.pictures import KINDS
-from daesolve.reporting.papers.installed import names
+from daesolve.reporting.papers.paper import names
 from tests.systems import WITHOUT_ASSIMULO
 
 from .calling import call, document

@@ -12,9 +12,9 @@ import pytest
 
 import daesolve as ds
 from daesolve.core.equations.fitting import fitting_values
+from daesolve.export.c_project import reach_of_rounding
 from daesolve.export.plant import Plant
 from daesolve.export.quantities import Equations
-from daesolve.export.rounding import reach_of_rounding
 from tests.export.compiled import built, called, needs_compiler
 from tests.export.modules import loaded
 from tests.export.plants import controlled, driven, quaternion, switched

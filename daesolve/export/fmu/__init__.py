@@ -1,6 +1,5 @@
 """FMI 3.0 units: a system as C code behind a standard interface, for other tools."""
 
-from daesolve.export.fmu.checking import findings
-from daesolve.export.fmu.exporting import Exported, to_fmu
+from daesolve.export.fmu.exporting import Exported, findings, to_fmu
 
 __all__ = ["Exported", "findings", "to_fmu"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import casadi as ca
 
@@ -22,7 +23,7 @@ from daesolve.core.run.integration.run_options import (
     requested_of,
 )
 from daesolve.core.system.system import System
-from daesolve.errors import InconsistentStateError, OutOfRangeError, is_number
+from daesolve.errors import InconsistentStateError, MissingPackageError, OutOfRangeError, is_number
 from daesolve.export.fmu.admission import check_exportable, check_functions
 from daesolve.export.fmu.building import (
     archive,
@@ -36,9 +37,9 @@ from daesolve.export.fmu.building import (
 from daesolve.export.fmu.description import build_description, model_description
 from daesolve.export.fmu.functions import UnitFunctions
 from daesolve.export.fmu.guards import watched_guards
-from daesolve.export.fmu.ruled import StartRule
 from daesolve.export.fmu.tables import Sheet, sizes, tables
 from daesolve.export.fmu.variables import FIXED, INPUT, SETTLED, TUNABLE, variables_of
+from daesolve.export.named import StartRule
 
 PARAMETERS = (FIXED, TUNABLE, SETTLED)
 """Kinds of values that are parameters."""
@@ -243,3 +244,27 @@ def _words(prepared: Prepared) -> str:
     goals = [row.name for row in prepared.dynamics.rows]
     listed = f", constraints {', '.join(goals)}" if goals else ""
     return f"A constrained mechanical system by daesolve{listed}"
+
+
+def findings(path: str | Path) -> tuple[str, ...]:
+    """Return the findings of FMPy's check of a unit; empty if it conforms to the standard.
+
+    Parameters
+    ----------
+    path
+        Of the unit.
+
+    Raises
+    ------
+    OutOfRangeError
+        There is no such file.
+    MissingPackageError
+        FMPy is not installed; the message says how to install it.
+    """
+    if not Path(path).is_file():
+        raise OutOfRangeError(f"the file {path} does not exist")
+    try:
+        validation: Any = import_module("fmpy.validation")
+    except ImportError:
+        raise MissingPackageError("fmpy", "fmi") from None
+    return tuple(map(str, validation.validate_fmu(str(path))))

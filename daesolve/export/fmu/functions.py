@@ -19,7 +19,7 @@ from daesolve.core.events.jumps import JumpFunction, settle_function, with_refer
 from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.preparation.preparing import Prepared
-from daesolve.export.fmu.ruled import StartRule
+from daesolve.export.named import StartRule
 
 Law = TypeVar("Law")
 MOST_JOINT = 4

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from daesolve.core.run.solving.descriptions import versions
 from daesolve.reporting import facts
+from daesolve.reporting.content import template
 from daesolve.reporting.document import dump, replace_file
 from daesolve.reporting.drift_testing.baseline import FLOOR, FORMAT, WORSE, worst
 from daesolve.reporting.facts import GOOD, OUTCOMES, bounded, growth, seconds, short, title
@@ -225,7 +226,7 @@ def write_report(directory: Path, entries: Sequence[Mapping[str, Any]]) -> Path:
 def page(whole: Mapping[str, Any]) -> str:
     """Return the page of what drift.json holds."""
     entries = whole["runs"]
-    return facts.template("daesolve.reporting.drift_testing", TEMPLATE).render(
+    return template("daesolve.reporting.drift_testing", TEMPLATE).render(
         sections=[
             RunSection(number, entry, _figure(number, entry), worst(entry))
             for number, entry in enumerate(entries, start=1)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from daesolve.reporting.content import ContentPart, ContentTable
-from daesolve.reporting.facts import Card, template
+from daesolve.reporting.content import ContentPart, ContentTable, template
+from daesolve.reporting.facts import Card
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,14 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from daesolve.core.run.solving.descriptions import versions
+from daesolve.errors import DaesolveError, PluginError, in_words
 from daesolve.reporting import make_empty
 from daesolve.reporting.content import ContentPart, ContentTable, figure_of, page_of, paragraph
 from daesolve.reporting.document import dump, plain, replace_file
 from daesolve.reporting.facts import heading, short
 from daesolve.reporting.figures.style import alone, style, svg
 from daesolve.reporting.layout import Indented, Rows
-from daesolve.reporting.papers.paper import Compared, MadeItem, PaperResults
+from daesolve.reporting.papers.paper import Compared, Item, MadeItem, Paper, PaperResults, Shown
 
 DIGITS = 10
 """Digits of an exact value."""
@@ -29,6 +30,8 @@ QUICK = Markup(
     "<code>daesolve paper {} --out DIR</code> computes everything.</p>"
 )
 FORMULA = Markup("<details><summary>{}, in LaTeX</summary><pre><code>{}</code></pre></details>")
+Tell = Callable[[Item], object]
+LEFT_OUT = "skipped: it takes long, and --quick was given"
 
 
 def write(made: PaperResults, directory: Path) -> list[Path]:
@@ -179,3 +182,64 @@ def _table(rows: Sequence[Compared]) -> Rows:
 def _cells(row: Compared) -> tuple[str, str, str, str]:
     exact = short(float(row.exact), DIGITS) if isinstance(row.exact, float) else str(row.exact)
     return row.quantity, row.published, f"{exact} {row.unit}".rstrip(), row.why
+
+
+@dataclass(frozen=True, eq=False)
+class MadePaper(PaperResults):
+    """A reproduced paper; a notebook shows its tables and figures."""
+
+    def _repr_html_(self) -> str:
+        """Return tables and figures for a notebook, without a page around them."""
+        return fragment(self)
+
+    def write(self, directory: Path | str) -> list[Path]:
+        """Write `paper.html`, `paper.json` and each figure as SVG; return the files.
+
+        Raises
+        ------
+        OutputExistsError
+            The directory is not empty, or cannot be created.
+        """
+        return write(self, Path(directory))
+
+
+def make(paper: Paper, *, quick: bool = False, tell: Tell | None = None) -> MadePaper:
+    """Reproduce the figures and tables of a paper.
+
+    Parameters
+    ----------
+    paper
+        From `daesolve.reporting.papers.paper(NAME)`, or your own.
+    quick
+        Shorten the runs, and skip slow items.
+    tell
+        Called with each item before it is reproduced.
+    """
+    from daesolve.reporting.figures.style import style
+
+    found: list[MadeItem] = []
+    with style():
+        for item in paper.items:
+            if quick and item.slow:
+                found.append(MadeItem(item, None, LEFT_OUT))
+                continue
+            if tell is not None:
+                tell(item)
+            found.append(_made(paper, item, quick=quick))
+    return MadePaper(paper, tuple(found), quick)
+
+
+def _made(paper: Paper, item: Item, *, quick: bool) -> MadeItem:
+    try:
+        shown = item.make(quick)
+        if not isinstance(shown, Shown):
+            raise PluginError(
+                f"{item.name} of the paper {paper.name!r} must give a "
+                f"daesolve.reporting.papers.Shown, not {type(shown).__name__}"
+            )
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        why = str(error) if isinstance(error, DaesolveError) else in_words(error)
+        return MadeItem(item, None, f"failed: {why}", failed=True)
+    return MadeItem(item, shown)

@@ -18,7 +18,7 @@ from daesolve.errors import (
     StorageError,
     UnsupportedError,
 )
-from daesolve.export.fmu import building, checking, findings, to_fmu
+from daesolve.export.fmu import building, exporting, findings, to_fmu
 from tests.export.fmu.driving import Log, cart_pole, pendulum
 from tests.export.fmu.test_interface import begun, opened
 
@@ -102,7 +102,7 @@ def test_without_a_compiler_or_fmpy_a_sentence_names_what_to_install(
     def absent(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(checking, "import_module", absent)
+    monkeypatch.setattr(exporting, "import_module", absent)
     (tmp_path / "any.fmu").touch()
     with pytest.raises(MissingPackageError, match=r"pip install 'daesolve\[fmi\]'"):
         findings(tmp_path / "any.fmu")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from daesolve.export.fmu.units_of_measure import BaseUnit, base_unit, definitions
+from daesolve.export.fmu.description import BaseUnit, base_unit, definitions
 
 
 @pytest.mark.parametrize(

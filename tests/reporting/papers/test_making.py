@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 
 import pytest
 from matplotlib.figure import Figure
@@ -11,8 +12,10 @@ from typer.testing import CliRunner
 
 from daesolve.cli.app import app
 from daesolve.errors import OutputExistsError, PluginError, PosingError, UnknownNameError
-from daesolve.reporting.papers import Compared, Item, Paper, Shown, installed, make
+from daesolve.reporting.papers import Compared, Item, Paper, Shown, make
 from daesolve.reporting.papers import paper as installed_paper
+
+installed = import_module("daesolve.reporting.papers.paper")
 
 
 def drawn():
