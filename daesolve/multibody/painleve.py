@@ -28,8 +28,7 @@ from daesolve.contact.posing.pairs import JAMMED
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.fitting import fitting_values
 from daesolve.core.equations.starting import refuse_drives
-from daesolve.core.expressions.determinants import determinant
-from daesolve.core.expressions.linear import is_zero, solve_definite
+from daesolve.core.expressions.linear import determinant, is_zero, solve_definite
 from daesolve.core.expressions.singular_values import shortest_solution, singular_values
 from daesolve.core.posing.events import FALLING, Event, Stop
 from daesolve.core.system.consistent_state import consistent_state, parameter_values

@@ -19,8 +19,7 @@ import casadi as ca
 
 from daesolve.core.equations.dynamics import Dynamics, GoalRow
 from daesolve.core.equations.elimination.saddle import EliminationPlan, Saddle
-from daesolve.core.expressions.determinants import determinant
-from daesolve.core.expressions.linear import solve_definite
+from daesolve.core.expressions.linear import determinant, solve_definite
 
 NEAR = 1e-6
 """The ratio below which a jam is so near that time no longer measures the distance."""

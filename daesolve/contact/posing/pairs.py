@@ -22,8 +22,7 @@ from daesolve.contact.posing.guides import (
 from daesolve.contact.posing.names import JAM
 from daesolve.contact.posing.supports import check_pairs, check_supports
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.determinants import determinant
-from daesolve.core.expressions.linear import solve_definite
+from daesolve.core.expressions.linear import determinant, solve_definite
 from daesolve.core.posing.events import FALLING, Event, Stop
 from daesolve.core.posing.goals import Expression, Goal, as_scalar
 from daesolve.core.posing.symbols import time

@@ -449,11 +449,9 @@ class StateFunction:
 
         Return None if an operation has no finite or no implemented derivative.
         """
-        from daesolve.core.expressions import (
-            tangents,  # numba is imported only when something is evaluated.
-        )
+        from daesolve.core.expressions import machine  # numba is imported only when needed.
 
-        compiled: Any = tangents
+        compiled: Any = machine
         runs, codes, memory = self.program
         _, first, last = self.places
         self._times[:] = t

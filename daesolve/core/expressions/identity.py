@@ -333,32 +333,8 @@ def _inverse(value: _Value) -> _Value:
     return _rounded(number, np.abs(number) ** 2 * value.error)
 
 
-def _same(value: _Value) -> _Value:
-    return value
-
-
-def _quotient(one: _Value, other: _Value) -> _Value:
-    return _product(one, _inverse(other))
-
-
-def _twice(value: _Value) -> _Value:
-    return _Value(2.0 * value.number, 2.0 * value.error)
-
-
-def _square(value: _Value) -> _Value:
-    return _product(value, value)
-
-
-def _negative(value: _Value) -> _Value:
-    return _Value(-value.number, value.error)
-
-
 def _sine(value: _Value) -> _Value:
     return _rounded(np.sin(value.number), np.abs(np.cos(value.number)) * value.error)
-
-
-def _tangent(value: _Value) -> _Value:
-    return _quotient(_sine(value), _cosine(value))
 
 
 def _cosine(value: _Value) -> _Value:
@@ -367,20 +343,23 @@ def _cosine(value: _Value) -> _Value:
 
 _ONE = _Value(np.array(1.0), np.array(0.0))
 
-_RULES: dict[int, Callable[..., _Value]] = {
-    ca.OP_ASSIGN: _same,
-    ca.OP_ADD: _sum,
-    ca.OP_SUB: _difference,
-    ca.OP_MUL: _product,
-    ca.OP_DIV: _quotient,
-    ca.OP_NEG: _negative,
-    ca.OP_TWICE: _twice,
-    ca.OP_SQ: _square,
+_OF_ONE: dict[int, Callable[[_Value], _Value]] = {
+    ca.OP_ASSIGN: lambda a: a,
+    ca.OP_NEG: lambda a: _Value(-a.number, a.error),
+    ca.OP_TWICE: lambda a: _Value(2.0 * a.number, 2.0 * a.error),
+    ca.OP_SQ: lambda a: _product(a, a),
     ca.OP_INV: _inverse,
     ca.OP_SIN: _sine,
     ca.OP_COS: _cosine,
-    ca.OP_TAN: _tangent,
+    ca.OP_TAN: lambda a: _product(_sine(a), _inverse(_cosine(a))),
 }
+_OF_TWO: dict[int, Callable[[_Value, _Value], _Value]] = {
+    ca.OP_ADD: _sum,
+    ca.OP_SUB: _difference,
+    ca.OP_MUL: _product,
+    ca.OP_DIV: lambda a, b: _product(a, _inverse(b)),
+}
+_RULES: dict[int, Callable[..., _Value]] = {**_OF_ONE, **_OF_TWO}
 """Operations that are evaluated directly."""
 
 

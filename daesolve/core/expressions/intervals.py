@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.core.expressions.translation import OPERATION_NAMES, function_of, translate
+from daesolve.core.expressions.translation import OPERATION_NAMES, Table, function_of, translate
 
 Interval = tuple[float, float]
 ANYTHING: Interval = (-math.inf, math.inf)
@@ -22,6 +22,8 @@ ZERO: Interval = (0.0, 0.0)
 ONE: Interval = (1.0, 1.0)
 EITHER: Interval = (0.0, 1.0)
 TURN = 2.0 * math.pi
+RIGHT: Interval = (0.5 * math.pi, 0.5 * math.pi)
+"""The right angle."""
 BESIDE = 2.0**20
 """The distance, in multiples of the rounding of a time, at which a pole is distinguished from a
 zero."""
@@ -63,10 +65,6 @@ def _inverse(a: Interval) -> Interval:
     return _outwards(1.0 / a[1], 1.0 / a[0])
 
 
-def _divide(a: Interval, b: Interval) -> Interval:
-    return _multiply(a, _inverse(b))
-
-
 def _square(a: Interval) -> Interval:
     if a == ZERO:
         return ZERO
@@ -85,10 +83,6 @@ def _cosine(a: Interval) -> Interval:
     smallest = -1.0 if 1 in turned else min(values) - 1e-15
     largest = 1.0 if 0 in turned else max(values) + 1e-15
     return smallest, largest
-
-
-def _sine(a: Interval) -> Interval:
-    return _cosine(_subtract(a, (0.5 * math.pi, 0.5 * math.pi)))
 
 
 def _rising(function: Callable[[float], float]) -> Callable[[Interval], Interval]:
@@ -133,10 +127,6 @@ def _arcsine(a: Interval) -> Interval:
     return _rising(math.asin)((max(a[0], -1.0), min(a[1], 1.0)))
 
 
-def _arccosine(a: Interval) -> Interval:
-    return _subtract((0.5 * math.pi, 0.5 * math.pi), _arcsine(a))
-
-
 def _root(a: Interval) -> Interval:
     """Bound the root where it is defined."""
     return ANYTHING if a[1] < 0.0 else _rising(math.sqrt)((max(a[0], 0.0), a[1]))
@@ -145,10 +135,6 @@ def _root(a: Interval) -> Interval:
 def _hyperbolic_cosine(a: Interval) -> Interval:
     least, most = sorted((abs(a[0]), abs(a[1])))
     return _rising(math.cosh)((0.0 if a[0] <= 0.0 <= a[1] else least, most))
-
-
-def _hypotenuse(a: Interval, b: Interval) -> Interval:
-    return _root(_add(_square(a), _square(b)))
 
 
 def _least(a: Interval, b: Interval) -> Interval:
@@ -173,10 +159,6 @@ def _stepped(function: Callable[[float], float]) -> Callable[[Interval], Interva
     return bounds
 
 
-def _sign(value: float) -> float:
-    return float((value > 0.0) - (value < 0.0))
-
-
 def _less(a: Interval, b: Interval) -> Interval:
     if a[1] < b[0]:
         return ONE
@@ -189,24 +171,8 @@ def _not(a: Interval) -> Interval:
     return EITHER if a[0] <= 0.0 <= a[1] else ZERO
 
 
-def _less_or_equal(a: Interval, b: Interval) -> Interval:
-    return _not(_less(b, a))
-
-
 def _equal(a: Interval, b: Interval) -> Interval:
     return _not(_subtract(a, b))
-
-
-def _unequal(a: Interval, b: Interval) -> Interval:
-    return _not(_equal(a, b))
-
-
-def _and(a: Interval, b: Interval) -> Interval:
-    return _least(_not(_not(a)), _not(_not(b)))
-
-
-def _or(a: Interval, b: Interval) -> Interval:
-    return _most(_not(_not(a)), _not(_not(b)))
 
 
 def _if_else_zero(condition: Interval, value: Interval) -> Interval:
@@ -215,29 +181,13 @@ def _if_else_zero(condition: Interval, value: Interval) -> Interval:
     return _least(ZERO, value)[0], _most(ZERO, value)[1]
 
 
-def _same(a: Interval) -> Interval:
-    return a
-
-
-def _twice(a: Interval) -> Interval:
-    return 2.0 * a[0], 2.0 * a[1]
-
-
-def _anything(*operands: Interval) -> Interval:
-    return ANYTHING
-
-
-RULES: dict[int, Callable[..., Interval]] = {
-    ca.OP_ASSIGN: _same,
-    ca.OP_ADD: _add,
-    ca.OP_SUB: _subtract,
-    ca.OP_MUL: _multiply,
-    ca.OP_DIV: _divide,
+_OF_ONE: dict[int, Callable[[Interval], Interval]] = {
+    ca.OP_ASSIGN: lambda a: a,
     ca.OP_NEG: _negative,
     ca.OP_INV: _inverse,
     ca.OP_SQ: _square,
-    ca.OP_TWICE: _twice,
-    ca.OP_SIN: _sine,
+    ca.OP_TWICE: lambda a: (2.0 * a[0], 2.0 * a[1]),
+    ca.OP_SIN: lambda a: _cosine(_subtract(a, RIGHT)),
     ca.OP_COS: _cosine,
     ca.OP_EXP: _exponential,
     ca.OP_LOG: _rising(math.log),
@@ -254,27 +204,37 @@ RULES: dict[int, Callable[..., Interval]] = {
     ca.OP_COSH: _hyperbolic_cosine,
     ca.OP_TAN: _tangent,
     ca.OP_ASIN: _arcsine,
-    ca.OP_ACOS: _arccosine,
-    ca.OP_HYPOT: _hypotenuse,
-    ca.OP_FMIN: _least,
-    ca.OP_FMAX: _most,
+    ca.OP_ACOS: lambda a: _subtract(RIGHT, _arcsine(a)),
     ca.OP_FABS: _absolute,
-    ca.OP_SIGN: _stepped(_sign),
+    ca.OP_SIGN: _stepped(lambda value: (value > 0.0) - (value < 0.0)),
     ca.OP_FLOOR: _stepped(math.floor),
     ca.OP_CEIL: _stepped(math.ceil),
-    ca.OP_LT: _less,
-    ca.OP_LE: _less_or_equal,
-    ca.OP_EQ: _equal,
-    ca.OP_NE: _unequal,
     ca.OP_NOT: _not,
-    ca.OP_AND: _and,
-    ca.OP_OR: _or,
+}
+_OF_TWO: dict[int, Callable[[Interval, Interval], Interval]] = {
+    ca.OP_ADD: _add,
+    ca.OP_SUB: _subtract,
+    ca.OP_MUL: _multiply,
+    ca.OP_DIV: lambda a, b: _multiply(a, _inverse(b)),
+    ca.OP_HYPOT: lambda a, b: _root(_add(_square(a), _square(b))),
+    ca.OP_FMIN: _least,
+    ca.OP_FMAX: _most,
+    ca.OP_LT: _less,
+    ca.OP_LE: lambda a, b: _not(_less(b, a)),
+    ca.OP_EQ: _equal,
+    ca.OP_NE: lambda a, b: _not(_equal(a, b)),
+    ca.OP_AND: lambda a, b: _least(_not(_not(a)), _not(_not(b))),
+    ca.OP_OR: lambda a, b: _most(_not(_not(a)), _not(_not(b))),
     ca.OP_IF_ELSE_ZERO: _if_else_zero,
     ca.OP_POW: _power,
     ca.OP_CONSTPOW: _power,
 }
-"""The rules for the bounds of operations."""
-TABLE = {operation: RULES.get(operation, _anything) for operation in OPERATION_NAMES}
+TABLE: Table = {
+    **dict.fromkeys(OPERATION_NAMES, lambda *_: ANYTHING),
+    **_OF_ONE,
+    **_OF_TWO,
+}
+"""The rules for the bounds of operations; one without a rule may have any value."""
 
 
 def bounds(function: ca.Function, inputs: Sequence[Sequence[Interval]]) -> list[list[Interval]]:

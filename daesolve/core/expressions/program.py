@@ -211,9 +211,9 @@ def doubled(content: bytes) -> str:
 
 def _read_at_once(function: ca.Function) -> Program | None:
     """Read the instructions directly from CasADi's text; None if they are not found."""
-    from daesolve.core.expressions import numbering  # numba takes long to import.
+    from daesolve.core.expressions import ordering  # numba takes long to import.
 
-    compiled: Any = numbering
+    compiled: Any = ordering
     count = function.n_instructions()
     records = _records(function, count)
     if records is None:
@@ -241,9 +241,9 @@ def joined(functions: Sequence[ca.Function]) -> Program:
 
     Its origins index the values of all their programs.
     """
-    from daesolve.core.expressions import numbering  # numba takes long to import
+    from daesolve.core.expressions import ordering  # numba takes long to import
 
-    compiled: Any = numbering
+    compiled: Any = ordering
     parts: list[np.ndarray] = []
     registers = outputs = 0
     for whole in map(program, functions):
@@ -285,9 +285,9 @@ def _starts(parts: Sequence[np.ndarray]) -> list[int]:
 
 def _numbered(records: np.ndarray, ways: np.ndarray, registers: int, count: int) -> Program:
     """Return the program of instructions with a given number of outputs."""
-    from daesolve.core.expressions import compiling, numbering  # numba takes long to import
+    from daesolve.core.expressions import compiling, ordering  # numba takes long to import
 
-    compiled: Any = numbering
+    compiled: Any = ordering
     numbered = compiling.for_size(compiled.numbered, len(records))
     kinds, operands, origins, ends = numbered(compiled.VERSION, records, ways, registers)
     constant = kinds == ca.OP_CONST

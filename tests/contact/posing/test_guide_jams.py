@@ -10,7 +10,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.contact.posing.pairs import JAMMED
-from daesolve.core.expressions.determinants import determinant
+from daesolve.core.expressions.linear import determinant
 from daesolve.errors import JamEvent, PosingError
 
 MOMENT, SPEED = 0.1, 3.0

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import sys
 
-from daesolve.core.expressions import compiling, numbering, operations
+from daesolve.core.expressions import compiling, operations, ordering
 from daesolve.core.expressions.compiling import kept, part, version_of
-from daesolve.core.expressions.numbering import FACTOR, LOWER
+from daesolve.core.expressions.ordering import FACTOR, LOWER
 from daesolve.core.solvers.taylor_kernel import kinds
 
-VERSION = version_of(compiling, numbering, operations, kinds, sys.modules[__name__])
+VERSION = version_of(compiling, ordering, operations, kinds, sys.modules[__name__])
 NONE = -1
 """No value; no row."""
 DONE = -1
