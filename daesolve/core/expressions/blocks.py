@@ -14,14 +14,12 @@ import numpy as np
 from daesolve.core.expressions import interpreter
 from daesolve.core.expressions.operations import ASSIGN, OF_CASADI, codes_of
 from daesolve.core.expressions.plain_data import cached_result, named
-from daesolve.core.expressions.program import program
+from daesolve.core.expressions.program import COMPUTED, CONSTANT, ProgramValues, program
 from daesolve.core.expressions.translation import missing_operations
 from daesolve.errors import UnsupportedError
 
 VALUES = 2
 """The input from which the values come."""
-COMPUTED, CONSTANT = -1, -2
-"""The source of values that come from no input."""
 NONE = np.zeros(0)
 LANES = 8
 """The number of states that the machine processes at once."""
@@ -264,7 +262,7 @@ def _divided(function: ca.Function, own: bool) -> Layout:
             f"the evaluation of blocks has no operation {', '.join(missing)}, which "
             f"{function.name()!r} needs"
         )
-    whole, values = program(function), _values(function)
+    whole, values = program(function), program(function).values
     ends = np.cumsum([0, *(function.nnz_out(k) for k in range(function.n_out()))])
     wanted = [
         (int(first) + element, value)
@@ -274,7 +272,7 @@ def _divided(function: ca.Function, own: bool) -> Layout:
     constant = values.sources == CONSTANT
     leaves = constant if own else constant | (values.sources == VALUES)
     following = compiling.for_size(compiled.following, whole.size)
-    fixed, used = following(compiled.VERSION, leaves, values.operands)
+    fixed, used = following(compiled.VERSION, leaves, values.taken)
     used[[value for _, value in wanted]] = True
     shared = np.flatnonzero(used & fixed)
     constants = np.flatnonzero(constant)
@@ -291,38 +289,8 @@ def _divided(function: ca.Function, own: bool) -> Layout:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Values:
-    """The values of a program as arrays.
-
-    Parameters
-    ----------
-    kinds, operands
-        See `ordering`.
-    sources
-        (k,) the input of a leaf, or `CONSTANT`; `COMPUTED` for others.
-    elements, numbers
-        (k,) the entry of an input, and the number of a constant.
-    """
-
-    kinds: np.ndarray
-    operands: np.ndarray
-    sources: np.ndarray
-    elements: np.ndarray
-    numbers: np.ndarray
-
-
-def _values(function: ca.Function) -> _Values:
-    known = program(function).values
-    inputs, constants = known.kinds == ca.OP_INPUT, known.kinds == ca.OP_CONST
-    sources = np.full(len(inputs), COMPUTED)
-    sources[inputs], sources[constants] = known.operands[inputs, 0], CONSTANT
-    elements = np.where(inputs, known.operands[:, 1], 0)
-    return _Values(codes_of(known.kinds), known.taken, sources, elements, known.numbers)
-
-
 def _part(
-    values: _Values,
+    values: ProgramValues,
     own: np.ndarray,
     shared: np.ndarray,
     inputs: Sequence[int],
@@ -351,15 +319,16 @@ def _part(
     places = np.full(len(own), -1)
     places[shared] = np.arange(len(shared))
     given = np.flatnonzero(own & (values.sources >= 0))
-    places[given] = starts[values.sources[given]] + values.elements[given]
+    places[given] = starts[values.sources[given]] + values.operands[given, 1]
     computed = own & (values.sources == COMPUTED)
     # Results are computed in their final registers, which are counted from -1 down here.
     ends = np.zeros(len(own), dtype=np.int64)
     for row, value in reversed(wanted):
         if computed[value]:
             ends[value] = row - rows
+    operations = codes_of(values.kinds)
     order, codes, count = compiling.for_size(compiled.laid_out, len(own))(
-        compiled.VERSION, values.kinds, values.operands, computed, places, ends, int(starts[-1])
+        compiled.VERSION, operations, values.taken, computed, places, ends, int(starts[-1])
     )
     copied = [
         (row - rows, places[value], places[value])
@@ -368,7 +337,7 @@ def _part(
     ]
     table = np.concatenate([codes, np.array(copied, dtype=np.int32).reshape(-1, 3)])
     table[table < 0] += count + rows
-    kinds = np.append(values.kinds[order], np.full(len(copied), ASSIGN))
+    kinds = np.append(operations[order], np.full(len(copied), ASSIGN))
     return MachineProgram(_runs(kinds), table, count + rows, rows)
 
 

@@ -24,6 +24,8 @@ FIRST = 8
 """The number of instructions used to locate the others."""
 NONE = -1
 """No operand."""
+COMPUTED, CONSTANT = -1, -2
+"""The source of values that come from no input."""
 
 Step = tuple[int, tuple[Any, ...]]
 Outputs = tuple[tuple[tuple[int, int], ...], ...]
@@ -52,6 +54,12 @@ class ProgramValues:
         """(k, 2) the values that each one uses; leaves use none."""
         leaf = (self.kinds == ca.OP_INPUT) | (self.kinds == ca.OP_CONST)
         return np.where(leaf[:, None], NONE, self.operands)
+
+    @cached_property
+    def sources(self) -> np.ndarray:
+        """(k,) the input of each leaf, or `CONSTANT`; `COMPUTED` for the others."""
+        own = np.where(self.kinds == ca.OP_CONST, CONSTANT, COMPUTED)
+        return np.where(self.kinds == ca.OP_INPUT, self.operands[:, 0], own)
 
 
 class Program:

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.core.expressions.program import NONE, STRUCTURE, program
+from daesolve.core.expressions.program import COMPUTED, CONSTANT, NONE, STRUCTURE, program
 from daesolve.errors import UnsupportedError
 
 Table = Mapping[int, Callable[..., Any]]
@@ -40,13 +40,11 @@ def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
 
     compiled: Any = ordering
     whole, known = program(function), program(function).values
-    leaves = (known.kinds == ca.OP_CONST) | (
-        (known.kinds == ca.OP_INPUT) & (known.operands[:, 0] == source)
-    )
     following = compiling.for_size(compiled.following, whole.size)
+    leaves = np.isin(known.sources, [CONSTANT, source])
     follows, used = following(compiled.VERSION, leaves, known.taken)
     used[[value for pairs in whole.outputs for _, value in pairs]] = True
-    return tuple(np.flatnonzero(follows & used & (known.taken[:, 0] != NONE)).tolist())
+    return tuple(np.flatnonzero(follows & used & (known.sources == COMPUTED)).tolist())
 
 
 def constants_function(function: ca.Function, source: int) -> ca.Function:

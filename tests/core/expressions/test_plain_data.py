@@ -92,7 +92,7 @@ def test_other_classes_are_not_made():
         unpacked(packed(Foreign(), named([Foreign])), CLASSES)
 
 
-# -- functions that are read on demand --------------------------------------------------------------
+# -- functions that are read on demand -----------------------------------------------------------
 
 T, X, P = np.array([0.4]), np.array([0.7, 0.5, 0.9]), np.array([0.3, 0.8])
 
