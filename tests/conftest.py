@@ -4,7 +4,8 @@ Code that requests heyoka by name gets the library's refusal, and code that uses
 gets the refusal of the stand-in below; both count as skipped, not failed. The tests listed in
 `needs_heyoka.txt` are skipped too; ``DAESOLVE_CHECK_NEEDS_HEYOKA=1`` finds lines there that are no
 longer needed. With ``DAESOLVE_REQUIRE_HEYOKA=1`` nothing is skipped. On Windows, tests that send
-signals which it lacks are skipped.
+signals which it lacks are skipped; with ``DAESOLVE_CORE_ALONE=1``, in a copy of the library without
+features, those that need a feature.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from daesolve.core.preparation import lately
 
 # It must detect the missing heyoka before the stand-in exists.
 from daesolve.core.solvers.heyoka_code import hy
-from daesolve.errors import MissingBackendError
+from daesolve.errors import MissingBackendError, UnsupportedError
 
 from . import tiers
 
@@ -33,6 +34,9 @@ os.environ["DAESOLVE_CACHE"] = "off"
 
 WITHOUT_HEYOKA = hy is None and "DAESOLVE_REQUIRE_HEYOKA" not in os.environ
 WINDOWS = sys.platform == "win32"
+ALONE = "DAESOLVE_CORE_ALONE" in os.environ
+"""Whether the core is tested without features (`test_floors.py`)."""
+FEATURES = ("daesolve.", "daesolve_problems", "tests.")
 REASON = "heyoka is not installed"
 CHECK_LIST = "DAESOLVE_CHECK_NEEDS_HEYOKA"
 NEEDS_HEYOKA = Path(__file__).with_name("needs_heyoka.txt")
@@ -170,6 +174,10 @@ def _missing(excinfo: pytest.ExceptionInfo[BaseException] | None) -> str:
                 return f"Skipped: {REASON}"
             case MissingBackendError() if WITHOUT_HEYOKA and "heyoka" in str(error):
                 return f"Skipped: {REASON}"
+            case ModuleNotFoundError(name=str(name)) if ALONE and name.startswith(FEATURES):
+                return f"Skipped: the core has no {name}"
+            case UnsupportedError() if ALONE and "no installed feature" in str(error):
+                return f"Skipped: {error}"
             case AttributeError(obj=module, name=name) if module is signal and WINDOWS:
                 return f"Skipped: there is no signal.{name} here"
             case _:

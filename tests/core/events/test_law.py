@@ -117,6 +117,7 @@ def test_a_start_beyond_what_a_law_bars_is_refused(add):
 
 
 def test_no_unit_is_made_of_what_a_law_decides(add, tmp_path):
+    pytest.importorskip("daesolve.export")
     add(Dwell)
     with pytest.raises(UnsupportedError, match="the event 'strike' is decided by the law Dwell"):
         ball().to_fmu(tmp_path / "ball.fmu")

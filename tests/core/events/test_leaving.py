@@ -8,6 +8,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.core.events.leaving import rates_later
+from tests.systems import prepared_run
 
 E = math.exp
 
@@ -76,8 +77,8 @@ def test_what_is_driven_through_several_integrations_leaves_as_well():
     ("push", "leaves"), [(ds.time**2, True), (-(ds.time**3), True), (0.0 * ds.time, False)]
 )
 def test_a_rate_a_moment_later_is_zero_only_where_a_guard_stays(push, leaves):
-    run = ds.solve(pushed(lambda t, x, v: push - 0.5 * ca.fabs(v)), 1e-3, {"x": 0.0})
-    prepared = run.auditor.prepared
+    system = pushed(lambda t, x, v: push - 0.5 * ca.fabs(v))
+    prepared = prepared_run(system, 1e-3, {"x": 0.0})
     asked = np.ones(prepared.problem.guards.numel_out(0), dtype=bool)
     found = rates_later(prepared.problem, 0.0, prepared.initial, prepared.values, asked)
     assert np.all((found != 0.0) == leaves)
