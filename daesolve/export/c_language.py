@@ -17,6 +17,7 @@ from daesolve.export.code import (
     body_of,
     calls,
     conditions,
+    named_operations,
     within,
 )
 from daesolve.export.named import LabelledShape, NamedFunction
@@ -30,38 +31,10 @@ FP_NORMAL FP_FAST_FMA FP_ILOGB0 FP_ILOGBNAN MATH_ERRNO MATH_ERREXCEPT math_errha
 isfinite isinf isnan isnormal signbit isgreater isless isunordered M_E M_LOG2E M_LOG10E M_LN2
 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2 linux unix"""
 """Names that `math.h` and some compilers define, and that are therefore not free."""
-FUNCTIONS: dict[int, str] = {
-    ca.OP_SQRT: "sqrt",
-    ca.OP_EXP: "exp",
-    ca.OP_LOG: "log",
-    ca.OP_LOG1P: "log1p",
-    ca.OP_EXPM1: "expm1",
-    ca.OP_SIN: "sin",
-    ca.OP_COS: "cos",
-    ca.OP_TAN: "tan",
-    ca.OP_ASIN: "asin",
-    ca.OP_ACOS: "acos",
-    ca.OP_ATAN: "atan",
-    ca.OP_ATAN2: "atan2",
-    ca.OP_SINH: "sinh",
-    ca.OP_COSH: "cosh",
-    ca.OP_TANH: "tanh",
-    ca.OP_ASINH: "asinh",
-    ca.OP_ACOSH: "acosh",
-    ca.OP_ATANH: "atanh",
-    ca.OP_POW: "pow",
-    ca.OP_CONSTPOW: "pow",
-    ca.OP_FLOOR: "floor",
-    ca.OP_CEIL: "ceil",
-    ca.OP_FMOD: "fmod",
-    ca.OP_REMAINDER: "remainder",
-    ca.OP_FABS: "fabs",
-    ca.OP_COPYSIGN: "copysign",
-    ca.OP_ERF: "erf",
-    ca.OP_FMIN: "fmin",
-    ca.OP_FMAX: "fmax",
-    ca.OP_HYPOT: "hypot",
-}
+FUNCTIONS = named_operations(
+    "sqrt exp log log1p expm1 sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh "
+    "pow floor ceil fmod remainder fabs copysign erf fmin fmax hypot"
+) | {ca.OP_CONSTPOW: "pow"}
 RESERVED = frozenset((KEYWORDS + MACROS).split()) | {*FUNCTIONS.values()}
 """Names that are reserved in the code."""
 STEP = "    "

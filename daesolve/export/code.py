@@ -107,6 +107,11 @@ def _unchanged(a: Term) -> Term:
     return a
 
 
+def named_operations(words: str) -> dict[int, str]:
+    """Return the operations of CasADi with the names of functions of `math.h`."""
+    return {getattr(ca, f"OP_{word.upper()}"): word for word in words.split()}
+
+
 ARITHMETIC: dict[int, Operation] = {
     ca.OP_ASSIGN: _unchanged,
     ca.OP_ADD: _joined("+", SUM),

@@ -13,37 +13,21 @@ import math
 
 import casadi as ca
 
-from daesolve.export.code import ARITHMETIC, ATOM, Language, Term, calls, conditions, within
+from daesolve.export.code import (
+    ARITHMETIC,
+    ATOM,
+    Language,
+    Term,
+    calls,
+    conditions,
+    named_operations,
+    within,
+)
 
-EXACT: dict[int, str] = {
-    ca.OP_ATAN: "atan",
-    ca.OP_ATAN2: "atan2",
-    ca.OP_TANH: "tanh",
-    ca.OP_ASINH: "asinh",
-    ca.OP_FABS: "fabs",
-    ca.OP_COPYSIGN: "copysign",
-    ca.OP_ERF: "erf",
-}
-RAISING: dict[int, str] = {
-    ca.OP_SIN: "sin",
-    ca.OP_COS: "cos",
-    ca.OP_TAN: "tan",
-    ca.OP_SQRT: "sqrt",
-    ca.OP_EXP: "exp",
-    ca.OP_LOG: "log",
-    ca.OP_LOG1P: "log1p",
-    ca.OP_EXPM1: "expm1",
-    ca.OP_ASIN: "asin",
-    ca.OP_ACOS: "acos",
-    ca.OP_SINH: "sinh",
-    ca.OP_COSH: "cosh",
-    ca.OP_ACOSH: "acosh",
-    ca.OP_ATANH: "atanh",
-    ca.OP_POW: "pow",
-    ca.OP_CONSTPOW: "pow",
-    ca.OP_FMOD: "fmod",
-    ca.OP_REMAINDER: "remainder",
-}
+EXACT = named_operations("atan atan2 tanh asinh fabs copysign erf")
+RAISING = named_operations(
+    "sin cos tan sqrt exp log log1p expm1 asin acos sinh cosh acosh atanh pow fmod remainder"
+) | {ca.OP_CONSTPOW: "pow"}
 """Functions of `math` that raise where C returns infinity or NaN."""
 OWN: dict[int, tuple[str, str]] = {
     ca.OP_FLOOR: (

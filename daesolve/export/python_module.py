@@ -24,7 +24,7 @@ from daesolve.export.python_language import (
     SAFE,
 )
 from daesolve.export.words import distinct, plain
-from daesolve.export.writing import MARK, filled
+from daesolve.export.writing import MARK, fill_template, filled
 
 STEP = "    "
 WIDTH = 96
@@ -44,90 +44,6 @@ SAID = {
 }
 """What each function returns."""
 ARGUMENTS = ("t", "state", "values", "tables", "passed")
-TOOLS = '''
-
-def state(**changes):
-    """Return the state START with these changes."""
-    return np.array(_column("state", START, changes))
-
-
-def values(**changes):
-    """Return the default values with these changes."""
-    return np.array(_column("value", VALUES, changes))
-
-
-def named(quantity, column):
-    """Return the entries of a column by name: named("rhs", rhs(t, x))."""
-    return dict(zip(ENTRIES[quantity], np.ravel(column).tolist(), strict=True))
-
-
-def _column(what, defaults, given):
-    """Return numbers that are given in order, or by name beside defaults, as a list."""
-    if given is None:
-        given = {}
-    if not hasattr(given, "keys"):
-        column = [float(value) for value in given]
-        if len(column) != len(defaults):
-            raise ValueError(f"{len(column)} numbers are given, but there is a {what} for each of "
-                             f"{', '.join(defaults)}")
-        return column
-    for name in given:
-        if name not in defaults:
-            raise ValueError(f"there is no {what} {name!r}, but {', '.join(defaults)}")
-    column = [given.get(name, default) for name, default in defaults.items()]
-    for name, value in zip(defaults, column):
-        if value is None:
-            raise ValueError(f"the {what} {name!r} is not given")
-    return [float(value) for value in column]
-
-
-def _computed(function, t, x, p, *further):
-    """Return what a function computes for numbers in order or by name."""
-    given = [float(t), _column("state", START, x), _column("value", VALUES, p)]
-    return np.array(_evaluated(function, *given, *_looked_up(*given), *further))
-
-
-def _evaluated(function, t, *columns):
-    """Return what a function computes, infinity or NaN where Python's arithmetic would raise."""
-    try:
-        return function(t, *columns)
-    except (ZeroDivisionError, OverflowError, ValueError):
-        with np.errstate(all="ignore"):
-            return function(np.float64(t), *map(np.array, columns), math=_Ieee())
-
-
-class _Ieee:
-    """The functions of math with the values that C has where they raise."""
-
-    def __getattr__(self, name):
-        return _guarded(getattr(math, name))
-'''
-NO_TABLES = """
-
-def _looked_up(t, state, values):
-    return ()
-"""
-TABLES = '''
-
-def _looked_up(t, state, values):
-    """Return the tables at their arguments: the base and the coefficients of a piece of each."""
-    tables = [0.0] * {count}
-    for at, place, axes, coefficients in _TABLES:
-        arguments = _evaluated(_arguments, t, state, values, tables)[at : at + len(axes)]
-        inside = True
-        for argument, (borders, bases, first, last, slack, period) in zip(arguments, axes):
-            inside = inside and first - slack <= argument <= last + slack
-            inside = inside and (not period or math.isfinite(argument))
-            turns = math.floor((argument - first) / period) if period and inside else 0
-            piece = bisect_right(borders, argument - turns * period)
-            tables[place] = bases[piece] + turns * period
-            coefficients = coefficients[piece]
-            place += 1
-        for value in coefficients:
-            tables[place] = value if inside else math.nan
-            place += 1
-    return (tables,)
-'''
 
 
 def python_module(plant: Plant, version: str) -> str:
@@ -148,8 +64,9 @@ def python_module(plant: Plant, version: str) -> str:
     functions = [*plant.functions.values(), *plant.resets.values()]
     functions += [plant.arguments] if plant.arguments is not None else []
     parts = [_head(plant, version), _constants(plant), _helpers(functions)]
-    parts.append(_table_code(plant) if plant.lookups else NO_TABLES)
-    parts.append(TOOLS)
+    parts.append(_table_code(plant) if plant.lookups else "")
+    count = len(plant.table_entries) if plant.lookups else None
+    parts.append(fill_template("tools.py", count=count))
     for name, function in plant.functions.items():
         parts += [_public(name, function), _private(f"_{name}", function)]
     if plant.arguments is not None:
@@ -322,7 +239,7 @@ def _table_code(plant: Plant) -> str:
         lines.append("    )),")
         at += len(lookup.axes)
         place += len(lookup.bases) + len(lookup.terms)
-    return "\n".join([*lines, ")", ""]) + TABLES.replace("{count}", str(place))
+    return "\n".join([*lines, ")", ""])
 
 
 def _numbers(numbers: Sequence[float], margin: str) -> list[str]:

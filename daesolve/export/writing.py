@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from daesolve.core.results.storage.files import located, make_directory, store
 from daesolve.errors import OutOfRangeError, OutputExistsError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 MARK = "written by daesolve"
 """Words in the first lines of every exported file."""
@@ -49,6 +54,25 @@ def write(files: Mapping[Path, str]) -> tuple[Path, ...]:
         make_directory(directory)
     store({path: text.encode() for path, text in files.items()})
     return tuple(files)
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("daesolve.export"),
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+    )
+
+
+def fill_template(file: str, **values: object) -> str:
+    """Return a file of an export, made from its template."""
+    return _templates().get_template(f"{file}.jinja").render(values)
 
 
 def filled(entries: Iterable[str], width: int) -> list[str]:
