@@ -10,8 +10,8 @@ PAPERS = import_module("daesolve.plugins.citation")  # `daesolve.citation` is th
 
 
 def test_every_formulation_and_every_solver_has_its_papers():
-    assert set(PAPERS.FORMULATIONS) == set(FORMULATIONS)
-    assert set(PAPERS.SOLVERS) == set(SOLVERS)
+    assert set(PAPERS.literature().formulations) == set(FORMULATIONS)
+    assert set(PAPERS.literature().solvers) == set(SOLVERS)
 
 
 def told(capsys, run=None):
