@@ -50,9 +50,9 @@ register(
 register("systems with contacts", "daesolve.contact.posing.posed_contacts:complete_contacts")
 register("pairs of systems", "daesolve.contact.posing.pairs:pose_pairs")
 register("slips that stick", "daesolve.contact.posing.shared_slips:with_shared_slips")
-register("watches", "daesolve.verification.kept_places:Glance")
+register("watches", "daesolve.verification.step_watch:Glance")
 register("auditor", "daesolve.verification.certifying:Auditor")
-register("verification", "daesolve.verification.holding:verified")
+register("verification", "daesolve.verification.second_run:verified")
 register(
     "methods of systems",
     "daesolve.export.exporting:function",

@@ -18,8 +18,7 @@ from daesolve.multibody.model_files.parsing import parsed
 from daesolve.multibody.model_files.poses import matrix_of
 from daesolve.multibody.model_files.reading import mechanism_of
 from daesolve.multibody.referee import refereed
-from daesolve.multibody.referee.adapting import switch_off
-from daesolve.multibody.referee.engine import Gauge
+from daesolve.multibody.referee.engine import Gauge, switch_off
 
 STATES = 20
 SPEED = 1.0

@@ -15,9 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.analysis.kinks import kinks_at
-from daesolve.analysis.response import response
-from daesolve.analysis.steady_motions import (
+from daesolve.analysis.state_field import (
     INFLUENCE_TOLERANCE,
     MOMENTS,
     RANK_TOLERANCE,
@@ -26,6 +24,8 @@ from daesolve.analysis.steady_motions import (
     check_stationary,
     cyclic_coordinates,
     kernel,
+    kinks_at,
+    response,
     tangent_space,
 )
 from daesolve.contact.posing.guides import guides_in

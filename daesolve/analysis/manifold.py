@@ -7,7 +7,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.analysis.steady_motions import kernel
+from daesolve.analysis.state_field import kernel
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.singular_values import singular_values

@@ -11,8 +11,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from daesolve.analysis.kinks import kinks_at
 from daesolve.analysis.propagation import Propagation
+from daesolve.analysis.state_field import kinks_at
 from daesolve.analysis.variational import start_slope
 from daesolve.core.equations.consistency import check_named, start_value
 from daesolve.core.preparation.examination import starting_point

@@ -28,7 +28,7 @@ from daesolve.errors import OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.resuming import problem_of, reopened
 from daesolve.verification.audit import audit_samples
-from daesolve.verification.holding import audited
+from daesolve.verification.second_run import audited
 
 MANIFEST = "manifest.json"
 

@@ -6,7 +6,6 @@ from daesolve.multibody.compliance import HuntCrossley, KelvinVoigt
 from daesolve.multibody.contribution import AppliedForce, Contribution, GearedInertia, Part
 from daesolve.multibody.drives import Actuator, Belt, Gear, Motor, RackAndPinion
 from daesolve.multibody.elements import Bushing, ElastoGap, SpringDamperSeries
-from daesolve.multibody.feet import corners, feet
 from daesolve.multibody.friction_laws import Coulomb, RegularisedCoulomb
 from daesolve.multibody.joint_friction import JointFriction
 from daesolve.multibody.joints import (
@@ -32,7 +31,7 @@ from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.model_files import FileMechanism, FileStart, Freedom, LeftOut, read
 from daesolve.multibody.painleve import friction_margin
 from daesolve.multibody.places import GROUND, Frame, PlanarFrame, PlanarPoint, Point, quaternion
-from daesolve.multibody.plane_contact import PlaneContact, Rolling
+from daesolve.multibody.plane_contact import PlaneContact, Rolling, corners, feet
 from daesolve.multibody.round_contact import RoundContact
 from daesolve.multibody.sliding_joints import Planar, Screw
 from daesolve.multibody.surfaces import Disc, Ellipsoid, Sphere, Spindle, Torus

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import casadi as ca
 
@@ -24,7 +24,6 @@ from daesolve.multibody.bodies import AnyBody, Body, PlanarBody
 from daesolve.multibody.contribution import Contribution, Part, joined_mappings, joined_vectors
 from daesolve.multibody.painleve import watched_for_jams
 from daesolve.multibody.places import Vector, column
-from daesolve.multibody.tree import outer_bodies
 
 _NO_PARAMETERS = Parameters({}, {}, {})
 
@@ -387,3 +386,61 @@ def _contribution_of(further: dict[str, Any]) -> Contribution:
     names = ("goals", "potential", "events", "outputs", "meters", "reactions", "discrete",
              "quadratures", "integrands")  # fmt: skip
     return Contribution(**{name: further.pop(name) for name in names if name in further})
+
+
+JointKey = TypeVar("JointKey", bound=Hashable)
+
+
+def outer_bodies(
+    bodies: Sequence[str], joints: Mapping[JointKey, tuple[str, str]]
+) -> dict[JointKey, str]:
+    """Return the body that each joint of the tree leads to; joints that close loops have none.
+
+    Parameters
+    ----------
+    bodies
+        The names of those that move.
+    joints
+        The two names that each joint holds together; another name than those of bodies is fixed.
+    """
+    beside: dict[str, list[tuple[JointKey, str]]] = {}
+    for joint, (one, other) in joints.items():
+        beside.setdefault(one, []).append((joint, other))
+        beside.setdefault(other, []).append((joint, one))
+    fixed = [name for name in beside if name not in set(bodies)]
+    found: dict[JointKey, str] = {}
+    reached = set(fixed)
+    for root in [*fixed, *_inmost(bodies, beside)]:
+        if root in reached and root not in fixed:
+            continue
+        reached.add(root)
+        waiting = [root]
+        for place in waiting:
+            for joint, further in beside.get(place, ()):
+                if further not in reached:
+                    reached.add(further)
+                    found[joint] = further
+                    waiting.append(further)
+    return found
+
+
+def _inmost(bodies: Sequence[str], beside: Mapping[str, list[tuple[JointKey, str]]]) -> list[str]:
+    """Return bodies in the order in which they serve as roots: those in the middle first.
+
+    The outermost are taken away, again and again; what is left longest is in the middle.
+    """
+    degrees = {name: len(beside.get(name, ())) for name in bodies}
+    order: list[str] = []
+    ends = [name for name, degree in degrees.items() if degree <= 1]
+    while ends:
+        further: list[str] = []
+        for name in ends:
+            order.append(name)
+            for _, other in beside.get(name, ()):
+                if other in degrees:
+                    degrees[other] -= 1
+                    if degrees[other] == 1:
+                        further.append(other)
+        ends = [name for name in dict.fromkeys(further) if name not in order]
+    rings = [name for name in bodies if name not in order]
+    return [*rings, *reversed(order)]

@@ -26,9 +26,9 @@ from typing import Literal
 import numpy as np
 
 from daesolve.core.equations.consistency import start_value
+from daesolve.core.expressions.singular_values import singular_directions
 from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import NoSlowManifoldError, OutOfRangeError, PosingError
-from daesolve.nonholonomic.fitted_orders import fitted_order, stationary_shares
 from daesolve.nonholonomic.slow_slips import (
     Slip,
     SlipEquations,
@@ -49,6 +49,8 @@ TERMS = 1e-10
 """Combinations of slips whose terms are below this share of the largest count as having none."""
 VANISHING = 1e-3
 """Weights below this share of the largest go to zero with eps, and are not listed."""
+ROUNDING = 1e-11
+"""Values up to this share of their size count as rounding, and no slope is fitted to them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,3 +419,56 @@ def _checked_sizes(sizes: Sequence[float]) -> tuple[float, ...]:
             f"sizes of eps must be at least three, positive and falling, not {list(sizes)!r}"
         )
     return values
+
+
+def fitted_order(sizes: Sequence[float], values: Sequence[float], size: float = 1.0) -> float:
+    """Return the least-squares slope of log(values) over log(sizes).
+
+    Parameters
+    ----------
+    sizes
+        The values of the small parameter, positive.
+    values
+        Nonnegative values. Those that are zero to rounding are left out.
+    size
+        The reference for small and large values, in their unit.
+
+    Returns
+    -------
+    float
+        Infinite if fewer than three values remain: the quantity vanishes to rounding.
+    """
+    pairs = [(a, b) for a, b in zip(sizes, values, strict=True) if b > ROUNDING * size]
+    if len(pairs) < 3:
+        return float("inf")
+    x = np.log([size for size, _ in pairs])
+    y = np.log([value for _, value in pairs])
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def stationary_shares(
+    parts: np.ndarray, wholes: np.ndarray, negligible: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return combinations w of rows that make |w.parts| / |w.wholes| stationary.
+
+    Parameters
+    ----------
+    parts, wholes
+        (m, s) and (m, n), no row of wholes zero.
+    negligible
+        Combinations whose wholes are below this share of the largest, with rows of unit length, are
+        ignored.
+
+    Returns
+    -------
+    shares, weights
+        (k,) falling, and (m, k), for the k <= m combinations that are independent.
+    """
+    lengths = np.linalg.norm(wholes, axis=1)[:, None]
+    whole = singular_directions(wholes / lengths, whole=False)
+    kept = whole.values > negligible * whole.values[0]
+    scale = whole.left[:, kept] / whole.values[kept]
+    part = singular_directions(scale.T @ (parts / lengths))
+    shares = np.zeros(scale.shape[1])
+    shares[: len(part.values)] = part.values
+    return shares, (scale @ part.left) / lengths

@@ -26,8 +26,7 @@ from daesolve.errors import (
 )
 from daesolve.multibody.drawing.mechanisms import drawing_of
 from daesolve.multibody.model_files import FileMechanism, FileStart, read
-from daesolve.multibody.model_files.parsing import SUFFIXES
-from daesolve.multibody.model_files.sources import digest_of_model
+from daesolve.multibody.model_files.parsing import SUFFIXES, digest_of_model
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Case, Family, Structure, Values
 

@@ -11,7 +11,7 @@ from daesolve.core.equations.consistency import sample_states
 from daesolve.core.equations.elimination.saddle import EliminationPlan, Saddle
 from daesolve.errors import UnknownNameError
 from daesolve.multibody import Body, Distance, Mechanism, Revolute
-from daesolve.multibody.tree import outer_bodies
+from daesolve.multibody.mechanism import outer_bodies
 
 
 def test_a_chain_from_the_ground_leads_outwards() -> None:

@@ -14,11 +14,10 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.posing.inputs import Inputs
-from daesolve.multibody.model_files.assembly import Assembly
+from daesolve.multibody.model_files.assembly import ACTUATOR, Assembly
 from daesolve.multibody.model_files.freedoms import FreedomForce
 from daesolve.multibody.model_files.left_out import Left
 from daesolve.multibody.model_files.model import FileActuator, FileModel
-from daesolve.multibody.model_files.names import ACTUATOR
 
 JOINT, JOINT_IN_PARENT = 0, 1
 """MuJoCo's numbers of what an actuator acts on."""

@@ -11,11 +11,11 @@ import numpy as np
 from daesolve.core.posing.goals import Holonomic
 from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.joints import Fixed, Spherical
+from daesolve.multibody.model_files.assembly import JOINT as JOINT_NAMES
 from daesolve.multibody.model_files.assembly import Assembly
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.left_out import Left
 from daesolve.multibody.model_files.model import FileEquality, FileModel
-from daesolve.multibody.model_files.names import JOINT as JOINT_NAMES
 from daesolve.multibody.model_files.poses import matrix_of
 from daesolve.multibody.places import Frame
 

@@ -1,14 +1,20 @@
-"""What a model file contains and a mechanism does not: it is reported, never dropped silently."""
+"""What a model file contains and a mechanism does not: it is reported, never dropped silently.
+
+MuJoCo's parser passes over elements and attributes of URDF; they are looked for in the file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
 
 from daesolve.errors import UnsupportedError
 from daesolve.multibody.model_files.model import FileJoint, FileModel
-from daesolve.multibody.model_files.urdf import OTHERS
 
+OTHERS = "elements that MuJoCo does not read"
+"""What else is passed over in a file."""
 MOST_NAMES = 6
 """Names of one kind that a sentence lists."""
 EFFECTS = {
@@ -36,6 +42,14 @@ EFFECTS = {
     OTHERS: "they have no effect",
 }
 """The effect of leaving something out, by kind."""
+ATTRIBUTES = {"dynamics": {"damping", "friction"}, "limit": {"lower", "upper", "effort"}}
+"""The attributes of a joint's elements that are read."""
+NAMED = {
+    "loop_joint": "loop joints",
+    "mimic": "joints that mimic others",
+    "velocity": "limits of velocities at joints",
+}
+"""What elements and attributes that are not read are called, if they have a kind of their own."""
 
 
 @dataclass(frozen=True)
@@ -165,3 +179,78 @@ def _touching(model: FileModel) -> Sequence[str]:
             body = model.bodies[geom.body].name or f"body {geom.body}"
             found.append(geom.name or f"number {number} of {body}")
     return found
+
+
+Elements = Mapping[str, "Elements"]
+"""Elements within each other."""
+ORIGIN: Elements = {"origin": {}}
+SHAPES: Elements = {
+    "geometry": {"box": {}, "cylinder": {}, "sphere": {}, "capsule": {}, "mesh": {}}
+}
+COLOURED: Elements = {"material": {"color": {}}}
+READ: Elements = {
+    "mujoco": {"compiler": {}, "option": {"flag": {}}, "size": {}},
+    "link": {
+        "inertial": {**ORIGIN, "mass": {}, "inertia": {}},
+        "visual": {**ORIGIN, **SHAPES, **COLOURED},
+        "collision": {**ORIGIN, **SHAPES},
+    },
+    "joint": {**ORIGIN, "parent": {}, "child": {}, "axis": {}, "dynamics": {}, "limit": {}},
+    **COLOURED,
+}
+"""The elements that are read."""
+
+
+def unread(path: Path) -> Mapping[str, Sequence[str]]:
+    """Return the names of what is passed over, by kind; nothing for another kind of file.
+
+    Parameters
+    ----------
+    path
+        Of a file that `sources` has checked.
+    """
+    root = ElementTree.parse(path).getroot()
+    found: dict[str, dict[str, None]] = {}
+    if root.tag != "robot":
+        return {}
+    for kind, name in _passed_over(root, READ, ""):
+        found.setdefault(kind, {})[name] = None
+    for joint in root.iterfind("joint"):
+        name = joint.get("name", "")
+        for kind, what in _attributes(joint):
+            found.setdefault(kind, {})[f"{what} of {name}" if what else name] = None
+    return {kind: tuple(names) for kind, names in found.items()}
+
+
+def _passed_over(
+    element: ElementTree.Element, read: Elements, owner: str
+) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the name of each outermost element that is not read."""
+    for child in element:
+        inner, name = read.get(child.tag), child.get("name", "")
+        if inner is not None:
+            yield from _passed_over(child, inner, name or owner)
+        elif child.tag in NAMED:
+            yield NAMED[child.tag], name or owner
+        else:
+            named = f"{child.tag} {name}" if name else child.tag
+            yield OTHERS, named if name or not owner else f"{named} of {owner}"
+
+
+def _attributes(joint: ElementTree.Element) -> Iterator[tuple[str, str]]:
+    """Yield the kind of each part of a joint's elements that does not act, and what it is."""
+    for tag, own in ATTRIBUTES.items():
+        for element in joint.iterfind(tag):
+            for attribute in (key for key in element.attrib if key not in own):
+                kind = NAMED.get(attribute, OTHERS)
+                yield kind, "" if kind != OTHERS else f"{tag} {attribute}"
+            if tag == "limit" and _cannot_move(joint, element):
+                yield "limits of joints", ""
+
+
+def _cannot_move(joint: ElementTree.Element, limit: ElementTree.Element) -> bool:
+    """Return whether MuJoCo takes limits for none, since they leave no range or one is missing."""
+    given = limit.attrib.keys() & {"lower", "upper"}
+    if joint.get("type") not in ("revolute", "prismatic") or not given:
+        return False
+    return len(given) == 1 or float(limit.attrib["lower"]) >= float(limit.attrib["upper"])

@@ -1,24 +1,37 @@
-"""Compiles a model file with MuJoCo's parser in a separate process."""
+"""Finds the files of a model, and compiles it with MuJoCo's parser in a separate process."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NoReturn
+from xml.parsers import expat
 
 from daesolve.errors import MissingPackageError, ModelFileError
+from daesolve.multibody.model_files.left_out import unread
 from daesolve.multibody.model_files.model import FileModel
-from daesolve.multibody.model_files.sources import sources
-from daesolve.multibody.model_files.urdf import unread
 
 SECONDS = 30.0
 """The time allowed for compiling a file, s."""
 SUFFIXES = (".xml", ".mjcf", ".urdf")
 """The suffixes of model files."""
+LARGEST = 64 << 20
+"""Bytes that a file may have."""
+MOST_BODIES = 2000
+"""Bodies that a model may have."""
+DEEPEST = 500
+"""Elements that may be within each other."""
+ROOTS = {"mujoco": "MJCF", "robot": "URDF"}
+"""The outermost elements of model files."""
+ANYWHERE = ("http://", "https://", "package://", "model://", "file://")
+"""Beginnings of names that are not paths, of which the parser takes the last part."""
 
 
 def parsed(path: Path, within: Path | None = None, seconds: float = SECONDS) -> FileModel:
@@ -89,3 +102,186 @@ def _model_of(path: Path, seconds: float) -> dict[str, Any]:
     if "error" in answer:
         raise ModelFileError(f"{path} cannot be read: {answer['error']}")
     return answer["model"]
+
+
+@dataclass(eq=False)
+class _Looked:
+    """What is found in one file.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    repeated
+        How often what is open now is repeated, for each open element.
+    names
+        The values of attributes `file` and `filename`, those of includes apart.
+    folders
+        Where the compiler looks for shapes and pictures.
+    bodies
+        How many there are, repeated ones each.
+    """
+
+    path: Path
+    open: list[str] = field(default_factory=list[str])
+    repeated: list[int] = field(default_factory=lambda: [1])
+    included: list[str] = field(default_factory=list[str])
+    names: list[str] = field(default_factory=list[str])
+    folders: list[str] = field(default_factory=list[str])
+    root: str = ""
+    bodies: int = 0
+
+    def begins(self, name: str, attributes: Mapping[str, str]) -> None:
+        """Take up an element."""
+        self.root = self.root or name
+        self.open.append(name)
+        if len(self.open) > DEEPEST:
+            raise ModelFileError(f"{self.path} has more than {DEEPEST} nested elements")
+        times = 1
+        if name == "replicate":
+            times = _whole(attributes.get("count", "1"))
+        self.repeated.append(self.repeated[-1] * times)
+        if name in ("body", "link"):
+            self.bodies += self.repeated[-1]
+        if name == "include":
+            self.included.append(attributes.get("file", ""))
+        else:
+            self.names += [attributes[key] for key in ("file", "filename") if key in attributes]
+        if name == "compiler":
+            folders = ("meshdir", "texturedir", "assetdir")
+            self.folders += [attributes[key] for key in folders if key in attributes]
+
+    def ends(self, _: str) -> None:
+        """Leave an element."""
+        self.open.pop()
+        self.repeated.pop()
+
+    def refuses(self, *_: object) -> NoReturn:
+        """Refuse anything that could grow without limit."""
+        raise ModelFileError(f"{self.path} declares entities, which a model file does not need")
+
+
+def _whole(text: str) -> int:
+    try:
+        return max(int(text), 1)
+    except ValueError:
+        return 1  # the parser will say what is wrong with it
+
+
+def sources(path: Path, within: Path | None = None) -> list[Path]:
+    """Return the file and those that it includes or takes shapes from, each once.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    within
+        The directory that must contain all files; None means the directory of the file.
+
+    Raises
+    ------
+    ModelFileError
+        The file does not exist, or is not the XML of a model; it includes itself, or lies outside
+        the directory; or there are more bodies than a mechanism may have.
+    """
+    try:
+        path = path.resolve()
+        home = path.parent if within is None else within.resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # a loop of links, a null character
+        raise ModelFileError(f"{str(path)!r} cannot be read: {error}") from None
+    looked: dict[Path, _Looked] = {}
+    _gather(path, path.parent, home, (), looked)
+    root = looked[path].root
+    if root not in ROOTS:
+        known = " or ".join(f"<{name}> ({kind})" for name, kind in ROOTS.items())
+        raise ModelFileError(
+            f"{path} is not a model file: it begins with <{root}>, not with {known}"
+        )
+    count = sum(own.bodies for own in looked.values())
+    if count > MOST_BODIES:
+        raise ModelFileError(
+            f"{path} has {count} bodies, but a model may have at most {MOST_BODIES}"
+        )
+    found = dict.fromkeys(looked)
+    folders = [path.parent, *(path.parent / f for own in looked.values() for f in own.folders)]
+    for name in (name for own in looked.values() for name in own.names):
+        found |= dict.fromkeys(_assets(path, home, folders, name))
+    return list(found)
+
+
+def _assets(path: Path, home: Path, folders: list[Path], name: str) -> list[Path]:
+    """Return where a shape or picture may be that are there."""
+    plain = Path(name).name if name.startswith(ANYWHERE) else name
+    places = [(folder / plain).resolve() for folder in folders if plain and "\0" not in plain]
+    for place in places:
+        if not place.is_relative_to(home):
+            _leads_out(path, name, home)
+    return [place for place in places if place.is_file()]
+
+
+def _leads_out(path: Path, name: str, home: Path) -> NoReturn:
+    raise ModelFileError(
+        f"{path} names the file {name!r}, which lies outside {home}: keep a model in one "
+        "directory, or allow another one in Python, daesolve.multibody.read(path, within=DIR)"
+    )
+
+
+def _gather(
+    path: Path, base: Path, home: Path, above: tuple[Path, ...], looked: dict[Path, _Looked]
+) -> None:
+    if path in above:
+        raise ModelFileError(f"{above[0]} includes {path.name} within itself")
+    if path in looked:
+        return
+    looked[path] = _looked_at(path)
+    for name in looked[path].included:
+        inner = (base / name).resolve()
+        if not inner.is_relative_to(home):
+            _leads_out(path, name, home)
+        if not inner.is_file():
+            raise ModelFileError(f"{path} includes {name!r}, which does not exist")
+        _gather(inner, base, home, (*above, path), looked)
+
+
+def _looked_at(path: Path) -> _Looked:
+    content = _content(path)
+    found = _Looked(path)
+    reader = expat.ParserCreate()
+    reader.StartElementHandler = found.begins
+    reader.EndElementHandler = found.ends
+    reader.EntityDeclHandler = found.refuses
+    try:
+        reader.Parse(content, True)
+    except expat.ExpatError as error:
+        raise ModelFileError(f"{path} is not XML: {error}") from None
+    except ValueError as error:  # an encoding that it does not know
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{path} is not XML: {error}") from None
+    return found
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            raise ModelFileError(f"the model file {path} does not exist")
+        if path.stat().st_size > LARGEST:
+            raise ModelFileError(f"{path} is larger than {LARGEST >> 20} MB, the limit for a model")
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error}") from None
+
+
+def digest_of_model(path: Path) -> str:
+    """Return the SHA-256 of a model file and of all files that it uses.
+
+    Raises
+    ------
+    ModelFileError
+        As in `sources`.
+    """
+    whole = hashlib.sha256()
+    for file in sources(path):
+        content = file.read_bytes()
+        whole.update(len(content).to_bytes(8, "little") + content)
+    return whole.hexdigest()

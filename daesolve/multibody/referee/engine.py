@@ -1,4 +1,4 @@
-"""MuJoCo for the referee: measures states, and closes the loops of the start."""
+"""MuJoCo for the referee: adapts its model, measures states, closes the loops of the start."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.errors import DaesolveError, MissingPackageError
+from daesolve.multibody.model_files.left_out import LeftOut
 
 CLOSED = 1e-14
 """The largest gap of a loop at the start, over the extent of the model."""
@@ -22,6 +23,11 @@ TORQUE_SCALE = 10
 TRIES = 50
 SINGULAR = 1e-9
 """Singular values below this part of the largest belong to rows that say the same twice."""
+DAMPED = 1.0
+STIFFEST = (0.9999, 0.9999, 0.001, 0.5, 2.0)
+"""MuJoCo limits the impedance to 0.9999."""
+SHORTEST = 2.0
+"""The time constant of an equality in steps: MuJoCo's documentation advises no less."""
 
 
 class OpenLoopError(DaesolveError, ValueError):
@@ -274,3 +280,50 @@ def _admissible(gauge: Gauge, qvel: np.ndarray) -> np.ndarray:
     scaled = np.linalg.solve(root, rows.T).T
     lost = np.linalg.pinv(scaled, rcond=SINGULAR) @ (rows @ qvel)
     return qvel - np.linalg.solve(root.T, lost)
+
+
+def switch_off(model: Any, left_out: Sequence[LeftOut]) -> None:
+    """Switch off in MuJoCo what daesolve leaves out, so that both run the same.
+
+    Parameters
+    ----------
+    model
+        MuJoCo's; it is changed.
+    left_out
+        What daesolve's mechanism leaves out.
+    """
+    flags = engine().mjtDisableBit
+    model.opt.disableflags |= (
+        int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_LIMIT) | int(flags.mjDSBL_CLAMPCTRL)
+    )
+    model.opt.density = model.opt.viscosity = 0.0
+    model.actuator_forcelimited[:] = False
+    model.jnt_actfrclimited[:] = False
+    for numbers in (model.tendon_stiffness, model.tendon_damping, model.tendon_frictionloss,
+                    model.tendon_armature):  # fmt: skip
+        numbers[:] = 0.0
+    gone = {entry.kind: set(entry.names) for entry in left_out}
+    idle = gone.get("actuators of other kinds", set[str]())
+    for number in range(int(model.nactuator)):
+        if (model.actuator(number).name or f"number {number}") in idle:
+            model.actuator_gainprm[number], model.actuator_biasprm[number] = 0.0, 0.0
+    open_ = gone.get("equalities of tendons and flexes", set[str]())
+    for number in range(int(model.neq)):
+        if (model.equality(number).name or f"number {number}") in open_:
+            model.eq_active0[number] = False
+
+
+def harden(model: Any, step: float) -> None:
+    """Make all equalities of a model as hard as its step allows.
+
+    Parameters
+    ----------
+    model
+        MuJoCo's; it is changed.
+    step
+        s
+    """
+    model.eq_solref[:, 0], model.eq_solref[:, 1] = SHORTEST * step, DAMPED
+    model.eq_solimp[:] = STIFFEST
+    model.opt.solver = engine().mjtSolver.mjSOL_NEWTON
+    model.opt.tolerance, model.opt.iterations = 1e-15, 100

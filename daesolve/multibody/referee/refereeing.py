@@ -15,8 +15,7 @@ from daesolve.core.results.trajectory.findings import Audit
 from daesolve.errors import OutOfRangeError, check_names, is_number
 from daesolve.multibody.model_files import FileMechanism, FileStart, read
 from daesolve.multibody.model_files.child import compiled
-from daesolve.multibody.referee.adapting import harden, switch_off
-from daesolve.multibody.referee.engine import CommonStart, Gauge, closed, heard
+from daesolve.multibody.referee.engine import CommonStart, Gauge, closed, harden, heard, switch_off
 from daesolve.multibody.referee.mujoco_run import MujocoMotion, meters, stepped
 from daesolve.multibody.referee.own_run import OwnRun, own_run
 from daesolve.multibody.referee.verdict import Divergence, RefereeVerdict, Side, divergence, side

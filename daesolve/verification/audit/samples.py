@@ -20,6 +20,7 @@ from daesolve.core.posing.measured import column_of
 from daesolve.core.results.trajectory.findings import Audit, unchecked
 from daesolve.core.results.trajectory.results import EventRecord
 from daesolve.errors import OutOfRangeError, UnknownNameError
+from daesolve.verification.audit.auditing import Instants, check_passages
 from daesolve.verification.audit.certificate import NODES, PLACES, STEPS_OFF, Certificate, rates
 from daesolve.verification.audit.equations import check_equations, momenta_balance, reactions_of
 from daesolve.verification.audit.expressions import (
@@ -29,7 +30,6 @@ from daesolve.verification.audit.expressions import (
     ideal_goals,
     names_of_states,
 )
-from daesolve.verification.audit.glancing import Instants, check_passages
 from daesolve.verification.audit.goals import check_goals, contacts_of
 from daesolve.verification.audit.jumps import changed_values
 

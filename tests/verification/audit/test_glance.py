@@ -10,7 +10,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.core.run.integration.run_state import RunState
-from daesolve.verification import kept_places
+from daesolve.verification import step_watch
 from daesolve.verification.audit import glance
 from daesolve.verification.audit.expressions import is_continuous
 
@@ -26,7 +26,7 @@ def seen(motion):
         found.append(instants)
         return glance(instants)
 
-    with patch.object(kept_places, "glance", look):
+    with patch.object(step_watch, "glance", look):
         motion.__wrapped__()
     return found[-1]
 

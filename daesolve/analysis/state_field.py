@@ -1,4 +1,4 @@
-"""Equilibria and steady motions: the rate of a state, its gradient, and cyclic coordinates.
+"""The rate of a state as a field: its gradient, steady motions, kinks, the response to inputs.
 
 The equations F(x, y) = 0 of a system, y = (v', u), are differentiated directly,
 
@@ -11,7 +11,7 @@ motion is steady.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,10 +19,11 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.elimination.impacts import changed_by
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.singular_values import null_space, unit_length
 from daesolve.core.posing.symbols import symbol
-from daesolve.errors import NotStationaryError
+from daesolve.errors import NotStationaryError, UnsupportedError
 
 RANK_TOLERANCE = 1e-10
 """Singular values of constraints with rows of unit length below this count as zero."""
@@ -32,6 +33,10 @@ SHIFTS = (0.7, -1.9)
 """Shifts of a coordinate, in its own size or 1, under which a cyclic one changes nothing."""
 MOMENTS = (0.37, 1.1)
 """Later times (s) at which a steady motion is examined again."""
+AT_BORDER = 1e-12
+"""A guard is at zero if the largest state (1 in SI units if all are zero) moves it so much."""
+DIFFERS = 1e-9
+"""The part of the largest rate or gradient by which those of another mode differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,3 +251,148 @@ def check_stationary(
 
 def _sizes(part: np.ndarray) -> np.ndarray:
     return np.full(len(part), np.max(np.abs(part), initial=0.0) or 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """The effects of inputs and small motions on rates and outputs, at a state.
+
+    Parameters
+    ----------
+    inputs, outputs
+        Their names; inputs do not count as outputs.
+    rates
+        (nx, m), the derivatives of x' with respect to inputs.
+    by_state, by_inputs
+        (k, nx) and (k, m), the derivatives of the outputs; reactions follow from the motion.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    rates: np.ndarray
+    by_state: np.ndarray
+    by_inputs: np.ndarray
+
+
+def response(field: Field, time: float, state: np.ndarray) -> Response:
+    """Return the response of a consistent state (nx,).
+
+    Raises
+    ------
+    UnsupportedError
+        A constraint contains an input, so its rates matter too.
+    """
+    dynamics, count = field.dynamics, field.dynamics.velocity_count
+    unknowns, solve = field.unknowns(time, state)
+    parts = _response_function(dynamics)(time, state, field.p, unknowns)
+    balance_x, balance_u, rates_u, constraints_u, out_x, out_u, out_reactions = parts
+    for name, column in zip(dynamics.inputs, constraints_u.T, strict=True):
+        if np.any(column):
+            raise UnsupportedError(
+                f"the input {name!r} appears in a constraint, so small motions depend on its "
+                "rates as well: make it a force, or an expression of time in a run"
+            )
+    by_input, by_state = -solve(balance_u), -solve(balance_x)
+    return Response(
+        dynamics.inputs.names,
+        _output_names(dynamics),
+        np.vstack([rates_u, by_input[:count]]),
+        out_x + out_reactions @ by_state[count:],
+        out_u + out_reactions @ by_input[count:],
+    )
+
+
+def _output_names(dynamics: Dynamics) -> tuple[str, ...]:
+    return tuple(name for name in dynamics.outputs if name not in dynamics.inputs)
+
+
+@lru_cache(maxsize=16)
+def _response_function(dynamics: Dynamics) -> ArrayFunction:
+    """(t, x, p, y) -> derivatives of F, q', C and outputs."""
+    x, reactions, names = dynamics.x, dynamics.reactions, list(dynamics.values)
+    u = ca.vertcat(ca.SX(0, 1), *[dynamics.p[names.index(name)] for name in dynamics.inputs.names])
+    y, balance = balance_of(dynamics)
+    outputs = ca.vertcat(ca.SX(0, 1), *[dynamics.outputs[name] for name in _output_names(dynamics)])
+    held = ca.vertcat(ca.SX(0, 1), *manifold(dynamics))
+    slopes = [
+        ca.jacobian(balance, x),
+        ca.jacobian(balance, u),
+        ca.jacobian(dynamics.position_rates, u),
+        ca.jacobian(held, u),
+        ca.jacobian(outputs, x),
+        ca.jacobian(outputs, u),
+        ca.jacobian(outputs, reactions),
+    ]
+    # Reactions are the last of the unknowns.
+    unknown = ca.reshape(y[dynamics.velocity_count :], reactions.shape)
+    parts = [ca.substitute(part, reactions, unknown) for part in slopes]
+    return ArrayFunction("response", [dynamics.t, x, dynamics.p, y], parts)
+
+
+def kinks_at(dynamics: Dynamics, p: np.ndarray, time: float, state: np.ndarray) -> tuple[str, ...]:
+    """Return the switches and tables whose other side has other rates or gradients.
+
+    Parameters
+    ----------
+    dynamics, p
+        The equations, and their numbers (np,).
+    time, state
+        s, and the consistent state (nx,).
+    """
+    here, found = _field(dynamics, p, time, state), dict[str, None]()
+    for name, index, late in _piecewise(dynamics):
+        guards = dynamics.events[index].guards
+        for place in _at_border(dynamics, guards, (time, state, p), late):
+            other = _other_side(dynamics, index, place, (time, state, p))
+            if name not in found and _differ(here, _field(dynamics, other, time, state)):
+                found[name] = None
+    return tuple(found)
+
+
+def _piecewise(dynamics: Dynamics) -> Iterator[tuple[str, int, float]]:
+    """Yield names, the indices of their events, and how far beyond zero their guards switch."""
+    named = {event.name: index for index, event in enumerate(dynamics.events)}
+    for name in dynamics.switches:
+        yield name, named[name], 0.0
+    for row in dynamics.drives:
+        if row.lookup is not None:
+            late = max(axis.late for axis in row.lookup.axes)
+            yield from ((row.name, named[event], late) for event in row.events)
+
+
+def _at_border(
+    dynamics: Dynamics, guards: ca.SX, place: tuple[float, np.ndarray, np.ndarray], late: float
+) -> list[int]:
+    """Return which guards are zero in a state, and change with it."""
+    t, x, p = dynamics.t, dynamics.x, dynamics.p
+    slopes = ca.sum2(ca.fabs(ca.jacobian(guards, x)))
+    function = ca.Function("guards", [t, x, p], [ca.densify(guards), ca.densify(slopes)])
+    values, moved = (np.asarray(part).ravel() for part in function(*place))
+    size = float(np.max(np.abs(place[1]), initial=0.0)) or 1.0
+    near = np.abs(values) <= 2.0 * late + AT_BORDER * moved * size
+    return np.flatnonzero(near & (moved > 0.0)).tolist()
+
+
+def _other_side(
+    dynamics: Dynamics, index: int, guard: int, place: tuple[float, np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """Return the values after a guard of an event has passed."""
+    t, x, p, reset = dynamics.t, dynamics.x, dynamics.p, dynamics.resets[index]
+    values = ca.densify(changed_by(dynamics, reset, x, p)[1])
+    fired = np.zeros(reset.fired.numel())
+    fired[guard] = 1.0
+    function = ca.Function("values", [t, x, p, reset.fired], [values])
+    return np.asarray(function(*place, fired)).ravel()
+
+
+def _field(dynamics: Dynamics, p: np.ndarray, time: float, state: np.ndarray) -> FieldValues:
+    return Field(dynamics.in_mode(p), p).at(time, state)
+
+
+def _differ(one: FieldValues, other: FieldValues) -> bool:
+    pairs = [(getattr(one, of), getattr(other, of)) for of in ("rate", "gradient", "constraints")]
+    return any(
+        np.max(np.abs(a - b), initial=0.0)
+        > DIFFERS * np.max(np.abs(a), initial=np.finfo(float).tiny)
+        for a, b in pairs
+    )
