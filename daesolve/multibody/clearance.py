@@ -14,13 +14,12 @@ import casadi as ca
 
 from daesolve.core.posing.events import FALLING, Event, Reset
 from daesolve.core.posing.goals import Expression
-from daesolve.core.posing.symbols import Interval, Parameters
 from daesolve.core.system.system import Output
 from daesolve.errors import PosingError, UnsupportedError
 from daesolve.multibody.bodies import rate_of
 from daesolve.multibody.checks import check_part, check_size
 from daesolve.multibody.compliance import ComplianceLaw
-from daesolve.multibody.contribution import Contribution, merged
+from daesolve.multibody.contribution import SWITCHED, Contribution, discrete_values, merged
 from daesolve.multibody.joints import Prismatic, Revolute
 from daesolve.multibody.places import PlanarFrame
 from daesolve.multibody.plane_contact import PlaneContact
@@ -122,7 +121,7 @@ class Clearance:
     def _compliant(self, rigid: PinInHole, law: ComplianceLaw) -> Contribution:
         """Return what a compliant contact of the pin adds, which has a mode near the middle."""
         name = f"near_{self.name}"
-        values = Parameters({name: 0.0}, {name: ""}, {name: Interval(0.0, 1.0)}, "discrete value")
+        values = discrete_values({name: (0.0, SWITCHED)})
         (near,) = ca.vertsplit(values.vector)
         touch = replace(rigid, near=near)
         rate = rate_of(touch.gap, (touch.pin.body, touch.hole.body))

@@ -14,11 +14,10 @@ import casadi as ca
 
 from daesolve.core.posing.events import FALLING, RISING, Event, Reset
 from daesolve.core.posing.goals import Expression
-from daesolve.core.posing.symbols import Interval, Parameters
+from daesolve.core.posing.symbols import Parameters
 from daesolve.errors import OutOfRangeError, is_number
 from daesolve.multibody.checks import check_size
-
-SWITCHED, LIMITED = Interval(0.0, 1.0), Interval(-1.0, 1.0)
+from daesolve.multibody.contribution import SIGNED, SWITCHED, discrete_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +98,10 @@ class HuntCrossley:
         factor = 1 + 1.5 * ca.SX(self.dissipation) * rate
         elastic = self.stiffness * _power(depth, self.exponent)
         if ca.SX(self.dissipation).is_zero():
-            values = _values({touch: SWITCHED})
+            values = discrete_values({touch: (0.0, SWITCHED)})
             return Push(values[touch] * elastic, values, _touching(name, values, depth, {}))
         pressing = f"presses_{name}"
-        values = _values({touch: SWITCHED, pressing: SWITCHED})
+        values = discrete_values(dict.fromkeys((touch, pressing), (0.0, SWITCHED)))
         touching, presses = values[touch], values[pressing]
         # What does not count is one, far from zero.
         guards = [
@@ -152,9 +151,9 @@ class KelvinVoigt:
         touch, cut = f"contact_{name}", f"limit_{name}"
         spring, slowing = self.stiffness * _power(depth, self.exponent), self.damping * rate
         if ca.SX(self.damping).is_zero():
-            values = _values({touch: SWITCHED})
+            values = discrete_values({touch: (0.0, SWITCHED)})
             return Push(values[touch] * spring, values, _touching(name, values, depth, {}))
-        values = _values({touch: SWITCHED, cut: LIMITED})
+        values = discrete_values({touch: (0.0, SWITCHED), cut: (0.0, SIGNED)})
         touching, limit = values[touch], values[cut]
         free = touching * (1 - limit**2)
         up, down = (touching * limit * (limit + side) / 2 for side in (1, -1))
@@ -205,9 +204,3 @@ def _power(depth: ca.SX, exponent: float) -> ca.SX:
     if float(exponent).is_integer():
         return depth ** int(exponent)
     return ca.fmax(depth, 0) ** exponent
-
-
-def _values(given: Mapping[str, Interval]) -> Parameters:
-    return Parameters(
-        dict.fromkeys(given, 0.0), dict.fromkeys(given, ""), dict(given), "discrete value"
-    )

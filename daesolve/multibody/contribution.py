@@ -11,13 +11,27 @@ import casadi as ca
 
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.goals import AnyGoal, Expression, Invariant, as_scalar
-from daesolve.core.posing.symbols import DiscreteValues, SymbolVector
+from daesolve.core.posing.symbols import DiscreteValues, Interval, Parameters, SymbolVector
 from daesolve.core.system.system import Output
 from daesolve.errors import PosingError
 
 _Vector = TypeVar("_Vector", bound=SymbolVector)
 _NO_REACTIONS = SymbolVector((), (), "reaction")
 _NO_QUADRATURES = SymbolVector((), (), "quadrature")
+
+
+SWITCHED, SIGNED = Interval(0.0, 1.0), Interval(-1.0, 1.0)
+"""The ranges of discrete values that are switches, and of those that are signs."""
+
+
+def discrete_values(given: Mapping[str, tuple[float, Interval]], unit: str = "") -> Parameters:
+    """Return discrete values by their start and their range."""
+    starts = {name: start for name, (start, _) in given.items()}
+    ranges = {name: interval for name, (_, interval) in given.items()}
+    return Parameters(starts, dict.fromkeys(given, unit), ranges, "discrete value")
+
+
+NO_VALUES = discrete_values({})
 
 
 @dataclass(frozen=True, eq=False)

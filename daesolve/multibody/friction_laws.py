@@ -20,12 +20,21 @@ from typing import Protocol, runtime_checkable
 
 import casadi as ca
 
+from daesolve.contact.posing.names import friction_work
 from daesolve.contact.posing.shared_slips import Sticking
 from daesolve.core.posing.events import FALLING, RISING, Event, Reset
 from daesolve.core.posing.goals import Expression, Goal, as_scalar
 from daesolve.core.posing.symbols import Interval, Parameters, time
 from daesolve.errors import OutOfRangeError, PosingError, is_number
 from daesolve.multibody.checks import check_name, check_size
+from daesolve.multibody.contribution import (
+    NO_VALUES,
+    SIGNED,
+    SWITCHED,
+    AppliedForce,
+    Contribution,
+    discrete_values,
+)
 
 SET_OUT = 10.0
 """The slip with two components at which its direction is first recorded, over `Coulomb.still`."""
@@ -41,8 +50,6 @@ DRIVEN = 1e-12
 driven, and not only by rounding."""
 LONG_AGO = -1e30
 """s, before any start."""
-SWITCHED, SENSES = Interval(0.0, 1.0), Interval(-1.0, 1.0)
-_NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +73,7 @@ class Friction:
     slip: ca.SX
     force: ca.SX
     goals: tuple[Goal, ...] = ()
-    discrete: Parameters = _NO_DISCRETE
+    discrete: Parameters = NO_VALUES
     events: tuple[Event, ...] = ()
 
     @property
@@ -80,6 +87,17 @@ class Friction:
     def power(self) -> ca.SX:
         """The power of friction, W; never positive if the normal reaction pushes."""
         return ca.dot(self.force, self.slip)
+
+    def contribution(self, name: str, unit: str) -> Contribution:
+        """Return its contribution to a mechanism, with its force in a unit as an output."""
+        return Contribution(
+            goals=self.goals,
+            forces=[AppliedForce(self.slip, self.force)],
+            discrete=self.discrete,
+            events=self.events,
+            outputs={f"{name}_friction": (self.total, unit)},
+            meters={friction_work(name): (self.power, "J")},
+        )
 
 
 @runtime_checkable
@@ -182,7 +200,7 @@ class RegularisedCoulomb:
             return Friction(slip, -pressed * slip / ca.sqrt(squared + delta**2))
         name = f"saturated_{contact}"
         heading = _heading_names(contact, slip)
-        values = _discrete({name: (0.0, SWITCHED), **dict.fromkeys(heading, (0.0, SENSES))})
+        values = discrete_values({name: (0.0, SWITCHED), **dict.fromkeys(heading, (0.0, SIGNED))})
         saturated = values[name]
         # What does not hold is kept away from where it has no derivative.
         beyond = ca.sqrt(squared + (1 - saturated + LOST**2) * delta**2)
@@ -297,8 +315,8 @@ class Coulomb:
         slip, rubbing, limit = pressed
         stick, sense = f"sticks_{contact}", f"sense_{contact}"
         ended = f"ended_{contact}"
-        values = _discrete(
-            {stick: (0.0, SWITCHED), sense: (0.0, SENSES), ended: (LONG_AGO, Interval())}
+        values = discrete_values(
+            {stick: (0.0, SWITCHED), sense: (0.0, SIGNED), ended: (LONG_AGO, Interval())}
         )
         sticks, sign = values[stick], values[sense]
         reaction = goals[0].reaction
@@ -345,7 +363,7 @@ class Coulomb:
         stick, begun = f"sticks_{contact}", f"begun_{contact}"
         heading = _heading_names(contact, slip)
         switches = dict.fromkeys((stick, begun), (0.0, SWITCHED))
-        values = _discrete(switches | dict.fromkeys(heading, (0.0, SENSES)))
+        values = discrete_values(switches | dict.fromkeys(heading, (0.0, SIGNED)))
         sticks, known = values[stick], ca.vertcat(*[values[part] for part in heading])
         headed = ca.sumsqr(known)
         reaction = ca.vertcat(*[goal.reaction for goal in goals])
@@ -416,15 +434,6 @@ def _begins(
     if not touching.is_constant():
         guards.append(2 * sticks * (1 - touching) - 1)
     return Event(f"{contact}_slips", guards, RISING, Reset(changes, whenever_past=True))
-
-
-def _discrete(given: Mapping[str, tuple[float, Interval]]) -> Parameters:
-    return Parameters(
-        {name: value for name, (value, _) in given.items()},
-        dict.fromkeys(given, ""),
-        {name: interval for name, (_, interval) in given.items()},
-        "discrete value",
-    )
 
 
 def _checked(contact: str, slip: ca.SX, normal: ca.SX) -> tuple[ca.SX, ca.SX]:

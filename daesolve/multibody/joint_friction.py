@@ -23,14 +23,16 @@ import casadi as ca
 
 from daesolve.core.posing.events import FALLING, Event, Reset
 from daesolve.core.posing.goals import Expression
-from daesolve.core.posing.symbols import Interval, Parameters
 from daesolve.errors import PosingError, UnsupportedError
 from daesolve.multibody.checks import check_part, check_size
-from daesolve.multibody.contribution import AppliedForce, Contribution
-from daesolve.multibody.friction_laws import Friction, FrictionLaw
+from daesolve.multibody.contribution import (
+    SIGNED,
+    Contribution,
+    discrete_values,
+    merged,
+)
+from daesolve.multibody.friction_laws import FrictionLaw
 from daesolve.multibody.joints import Prismatic, Revolute, Slot
-
-SIDES = Interval(-1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,15 +109,11 @@ class JointFriction:
         joint = self.joint
         slip, unit = (joint.rate, "N m") if isinstance(joint, Revolute) else (joint.speed, "N")
         if self.preload is not None:
-            return self._added(self.law.act(self.name, slip, ca.SX(self.preload), unit=unit), unit)
+            pressed = ca.SX(self.preload)
+            return self.law.act(self.name, slip, pressed, unit=unit).contribution(self.name, unit)
         forces = self._forces()
         names = [f"side_{self.name}_{k}" for k in range(1, len(forces) + 1)]
-        sides = Parameters(
-            dict.fromkeys(names, 1.0),
-            dict.fromkeys(names, ""),
-            dict.fromkeys(names, SIDES),
-            "discrete value",
-        )
+        sides = discrete_values(dict.fromkeys(names, (1.0, SIGNED)))
         pressing = [sides[name] * force for name, force in zip(names, forces, strict=True)]
 
         def other_sides(fired: ca.SX) -> dict[str, ca.SX]:
@@ -126,7 +124,8 @@ class JointFriction:
         normal = sum(pressing, start=ca.SX(0))
         size = sum((ca.fabs(force) for force in forces), start=ca.SX(0))
         friction = self.law.act(self.name, slip, normal, unit=unit, size=size)
-        return self._added(friction, unit, (event,), sides)
+        own = Contribution(events=[event], discrete=sides)
+        return merged([own, friction.contribution(self.name, unit)])
 
     def _forces(self) -> list[ca.SX]:
         """Return the forces with which a planar slider presses, along one line."""
@@ -134,20 +133,3 @@ class JointFriction:
         if self.bush is None:
             return [force]
         return [force / 2 + torque[0] / self.bush, force / 2 - torque[0] / self.bush]
-
-    def _added(
-        self,
-        friction: Friction,
-        unit: str,
-        events: tuple[Event, ...] = (),
-        sides: Parameters | None = None,
-    ) -> Contribution:
-        discrete = friction.discrete if sides is None else sides.joined(friction.discrete)
-        return Contribution(
-            goals=friction.goals,
-            forces=[AppliedForce(friction.slip, friction.force)],
-            discrete=discrete,
-            events=[*events, *friction.events],
-            outputs={f"{self.name}_friction": (friction.total, unit)},
-            meters={f"{self.name}_friction_work": (friction.power, "J")},
-        )

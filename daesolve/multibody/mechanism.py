@@ -21,11 +21,17 @@ from daesolve.core.system.named_forces import by_velocity
 from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import PosingError
 from daesolve.multibody.bodies import AnyBody, Body, PlanarBody
-from daesolve.multibody.contribution import Contribution, Part, joined_mappings, joined_vectors
+from daesolve.multibody.contribution import (
+    Contribution,
+    Part,
+    merged,
+)
 from daesolve.multibody.painleve import watched_for_jams
 from daesolve.multibody.places import Vector, column
 
 _NO_PARAMETERS = Parameters({}, {}, {})
+POSED = ("events", "outputs", "meters", "integrands", "reactions", "discrete", "quadratures")
+"""What a system takes as the parts contribute it, besides goals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,19 +225,9 @@ class Mechanism:
                 raise PosingError(f"the bodies of a mechanism determine {name!r}: leave it out")
         parts = [*self.contributions, _contribution_of(further)]
         self._check_symbols(parts, further)
-        own: dict[str, Any] = {
-            "goals": (
-                *[body.norm for body in self._in_space],
-                *[goal for part in parts for goal in part.goals],
-            ),
-            "events": tuple(event for part in parts for event in part.events),
-            "outputs": joined_mappings("output", [part.outputs for part in parts]),
-            "meters": joined_mappings("meter", [part.meters for part in parts]),
-            "integrands": joined_mappings("quadrature", [part.integrands for part in parts]),
-            "reactions": joined_vectors([part.reactions for part in parts]),
-            "discrete": joined_vectors([part.discrete for part in parts]),
-            "quadratures": joined_vectors([part.quadratures for part in parts]),
-        }
+        whole = merged(parts)
+        own: dict[str, Any] = {name: getattr(whole, name) for name in POSED}
+        own["goals"] = (*[body.norm for body in self._in_space], *whole.goals)
         geared_mass, geared_force, geared_kinetic = self._geared()
         force = self.force + self._column(further.pop("force", {}))
         own["gyroscopic"] = geared_force

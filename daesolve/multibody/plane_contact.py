@@ -12,12 +12,12 @@ import casadi as ca
 from daesolve.contact.posing.contacts import Contact
 from daesolve.core.posing.events import FALLING, Event, Reset, Stop
 from daesolve.core.posing.goals import Expression, Holonomic, Nonholonomic
-from daesolve.core.posing.symbols import Interval, Parameters
+from daesolve.core.posing.symbols import Parameters
 from daesolve.errors import PosingError
 from daesolve.multibody.bodies import AnyBody, PlanarBody
 from daesolve.multibody.checks import check_name
 from daesolve.multibody.compliance import ComplianceLaw
-from daesolve.multibody.contribution import Contribution
+from daesolve.multibody.contribution import NO_VALUES, SIGNED, Contribution, discrete_values
 from daesolve.multibody.places import (
     GROUND,
     Frame,
@@ -27,7 +27,7 @@ from daesolve.multibody.places import (
     Vector,
     column,
 )
-from daesolve.multibody.supports import NO_VALUES, Rubs, Supporting
+from daesolve.multibody.supports import Rubs, Supporting
 from daesolve.multibody.surfaces import Ends, Surface
 from daesolve.multibody.touching import CircleOnLine, PointOnPlane, SurfaceOnPlane, Touch
 
@@ -35,7 +35,6 @@ LEVEL = Frame(GROUND, ca.SX(3, 1), ca.SX(3, 1), ca.SX.eye(3), ca.SX(3, 1))
 """The plane z = 0."""
 FLOOR = PlanarFrame(GROUND, ca.SX(2, 1), ca.SX(2, 1), ca.SX(0), ca.SX(0))
 """The line y = 0 in the plane."""
-WHICH_END = Interval(-1.0, 1.0)
 FLAT = 1e-3
 """rad; a rim that is closer than this to lying flat counts as flat."""
 
@@ -224,7 +223,7 @@ def _end_of(name: str, place: Place, surface: Surface | None, end: float) -> Par
             raise PosingError(f"the contact {name!r} cannot touch with an end: {kind} has none")
         return NO_VALUES
     value = f"{name}_end"
-    return Parameters({value: float(end)}, {value: ""}, {value: WHICH_END}, "discrete value")
+    return discrete_values({value: (float(end), SIGNED)})
 
 
 @dataclass(frozen=True, eq=False)

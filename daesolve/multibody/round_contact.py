@@ -10,16 +10,16 @@ import casadi as ca
 from daesolve.contact.posing.contacts import Contact
 from daesolve.core.posing.events import FALLING, Event, Reset
 from daesolve.core.posing.goals import Expression
-from daesolve.core.posing.symbols import Interval, Parameters, time
+from daesolve.core.posing.symbols import Parameters, time
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody.bodies import at_start
 from daesolve.multibody.checks import check_size
 from daesolve.multibody.compliance import ComplianceLaw
+from daesolve.multibody.contribution import NO_VALUES, SIGNED, discrete_values
 from daesolve.multibody.places import Frame, Place, PlanarFrame, PlanarPoint
-from daesolve.multibody.supports import NO_VALUES, Rubs, Supporting
+from daesolve.multibody.supports import Rubs, Supporting
 from daesolve.multibody.touching import RoundOnRound, tangents_of
 
-WHICH_SIDE = Interval(-1.0, 1.0)
 FAR, FARTHEST = 0.25, 0.75
 """How far beyond the equator the normal is when the other end of the axis takes over: while the
 contact is open, and while it is closed."""
@@ -90,8 +90,8 @@ class RoundContact(Supporting):
         if self._planar:
             return NO_VALUES
         side = f"{self.name}_side"
-        first = {side: _first_side(self.first, self.second, self.inside)}
-        return Parameters(first, {side: ""}, {side: WHICH_SIDE}, "discrete value")
+        first = _first_side(self.first, self.second, self.inside)
+        return discrete_values({side: (first, SIGNED)})
 
     def _check(self) -> None:
         own = f"the contact {self.name!r}"

@@ -9,7 +9,6 @@ from functools import cached_property
 import casadi as ca
 
 from daesolve.contact.posing.contacts import Contact
-from daesolve.contact.posing.names import friction_work
 from daesolve.core.posing.events import FALLING, Event, Stop
 from daesolve.core.posing.goals import Expression, Holonomic, as_scalar
 from daesolve.core.posing.symbols import Parameters
@@ -17,11 +16,10 @@ from daesolve.errors import PosingError
 from daesolve.multibody.bodies import rate_of
 from daesolve.multibody.checks import check_name
 from daesolve.multibody.compliance import ComplianceLaw, Push
-from daesolve.multibody.contribution import AppliedForce, Contribution
+from daesolve.multibody.contribution import NO_VALUES, AppliedForce, Contribution, merged
 from daesolve.multibody.friction_laws import FrictionLaw, RegularisedCoulomb
 from daesolve.multibody.touching import Touch
 
-NO_VALUES = Parameters({}, {}, {}, "discrete value")
 Rubs = FrictionLaw | Expression | None
 """A law of friction, the coefficient of a contact that decides itself, or none."""
 
@@ -150,15 +148,8 @@ class BodySupport:
         if self.law is None:
             return Contribution((goal,), events=events, outputs=outputs, discrete=discrete)
         touching = goal.values.vector if isinstance(goal, Contact) else 1.0
-        friction = self.law.act(name, slip, goal.reaction, touching)
-        return Contribution(
-            (goal, *friction.goals),
-            forces=[AppliedForce(friction.slip, friction.force)],
-            events=(*events, *friction.events),
-            outputs=outputs,
-            meters={friction_work(name): (friction.power, "J")},
-            discrete=discrete.joined(friction.discrete),
-        )
+        own = Contribution((goal,), events=events, outputs=outputs, discrete=discrete)
+        return merged([own, self._rubbing(self.law, slip, goal.reaction, touching)])
 
     def compliant(
         self, touch: Touch, push: Push, rate: ca.SX, discrete: Parameters
@@ -177,21 +168,22 @@ class BodySupport:
             Values of the touch itself.
         """
         name, force, slip = self.name, push.force, touch.slip
-        forces, meters = [AppliedForce(rate, force)], {f"{name}_work": (force * rate, "J")}
-        discrete, events = discrete.joined(push.discrete), push.events
-        if self.law is not None:
-            friction = self.law.act(name, slip, force)
-            forces.append(AppliedForce(friction.slip, friction.force))
-            meters[friction_work(name)] = (friction.power, "J")
-            discrete, events = discrete.joined(friction.discrete), (*events, *friction.events)
         outputs = {f"{name}_gap": (touch.gap, "m"), f"{name}_force": (force, "N")}
-        return Contribution(
-            forces=forces,
-            events=events,
-            discrete=discrete,
+        own = Contribution(
+            forces=[AppliedForce(rate, force)],
+            events=push.events,
+            discrete=discrete.joined(push.discrete),
             outputs=outputs | _slips(name, slip),
-            meters=meters,
+            meters={f"{name}_work": (force * rate, "J")},
         )
+        return own if self.law is None else merged([own, self._rubbing(self.law, slip, force)])
+
+    def _rubbing(
+        self, law: FrictionLaw, slip: ca.SX, normal: ca.SX, touching: Expression = 1.0
+    ) -> Contribution:
+        """Return the contribution of a law of friction, whose force the slip shows."""
+        friction = law.act(self.name, slip, normal, touching)
+        return replace(friction.contribution(self.name, "N"), outputs={})
 
     def _lost(self, goal: Holonomic) -> tuple[Event, ...]:
         if self.unilateral:

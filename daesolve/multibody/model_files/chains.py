@@ -26,10 +26,10 @@ import numpy as np
 
 from daesolve.core.expressions.singular_values import singular_directions
 from daesolve.core.posing.events import FALLING, Event, Stop
-from daesolve.core.posing.symbols import Interval, Parameters
+from daesolve.core.posing.symbols import Parameters
 from daesolve.errors import UnsupportedError
 from daesolve.multibody.bodies import rate_of
-from daesolve.multibody.contribution import Contribution
+from daesolve.multibody.contribution import NO_VALUES, SIGNED, Contribution, discrete_values
 from daesolve.multibody.joint_rows import AnyFrame, Row, same_orientation
 from daesolve.multibody.joints import Joint
 from daesolve.multibody.model_files.model import FileJoint
@@ -150,11 +150,9 @@ class Chain(Joint):
     def side(self) -> Parameters:
         """On which side of the plane of the outer axes the middle one of three is: 1 or -1."""
         if len(self.axial) < 3:
-            return Parameters({}, {}, {}, "discrete value")
+            return NO_VALUES
         name = f"side_{self.name}"
-        return Parameters(
-            {name: self.side_at(0.0)}, {name: ""}, {name: Interval(-1.0, 1.0)}, "discrete value"
-        )
+        return discrete_values({name: (self.side_at(0.0), SIGNED)})
 
     def side_at(self, middle: float) -> float:
         """Return the side where the second of three hinges is turned by an angle, rad."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,24 @@ MEMORY = 4 << 30
 """Bytes that the process may take."""
 MOST_MISSING = 1000
 """Files that may be missing."""
+PARTS = {
+    "bodies": ("body", "parent=parentid position=pos rotation=quat mass centre=ipos axes=iquat "
+               "moments=inertia weightless=gravcomp"),
+    "joints": ("jnt", "body=bodyid position=pos axis place=qposadr rate=dofadr stiffness "
+               "stiffness_more=stiffnesspoly limited range force_limited=actfrclimited "
+               "lifts=actgravcomp"),
+    "equalities": ("eq", "kind=type between=objtype first=obj1id second=obj2id active=active0 "
+                   "data"),
+    "actuators": ("actuator", "transmission=trntype gain_kind=gaintype gain=gainprm "
+                  "bias_kind=biastype bias=biasprm dynamics=dyntype controls=ctrlnum "
+                  "control=ctrladr force_limited=forcelimited damping damping_more=dampingpoly "
+                  "armature delay plugin group"),
+    "sites": ("site", "body=bodyid position=pos rotation=quat"),
+    "geoms": ("geom", "body=bodyid position=pos rotation=quat kind=type size box=aabb group"),
+    "tendons": ("tendon", ""),
+    "keys": ("key", "time qpos qvel ctrl"),
+}  # fmt: skip
+"""By kind, what MuJoCo calls it, and its columns: NAME=COLUMN where MuJoCo calls one otherwise."""
 
 
 def main(path: str) -> None:
@@ -105,163 +124,88 @@ def _without(spec: Any, message: str, mujoco: Any) -> list[str]:
 def extracted(model: Any, missing: list[str]) -> dict[str, Any]:
     """Return the mechanics of a compiled model as plain data."""
     option = model.opt
+    counted = ("flex", "plugin", "pair", "hfield", "skin")
     return {
-        "gravity": _list(option.gravity),
+        "gravity": option.gravity.tolist(),
         "density": float(option.density),
         "viscosity": float(option.viscosity),
-        "wind": _list(option.wind),
+        "wind": option.wind.tolist(),
         "disabled": int(option.disableflags),
         "idle": int(option.disableactuator),
-        "qpos0": _list(model.qpos0),
-        "bodies": [_body(model, number) for number in range(model.nbody)],
-        "joints": [_joint(model, number) for number in range(model.njnt)],
-        "equalities": [_equality(model, number) for number in range(model.neq)],
-        "actuators": [_actuator(model, number) for number in range(model.nactuator)],
-        "sites": [_placed(model, "site", number) for number in range(model.nsite)],
-        "geoms": [_geom(model, number) for number in range(model.ngeom)],
-        "tendons": [_tendon(model, number) for number in range(model.ntendon)],
-        "keys": [_key(model, number) for number in range(model.nkey)],
-        "counts": {
-            name: int(getattr(model, f"n{name}"))
-            for name in ("flex", "plugin", "pair", "hfield", "skin")
-        },
+        "qpos0": model.qpos0.tolist(),
+        **{kind: _entries(model, kind) for kind in PARTS},
+        "counts": {name: int(getattr(model, f"n{name}")) for name in counted},
         "missing": missing,
     }
 
 
-def _list(array: Any) -> list[Any]:
-    return array.tolist()
-
-
-def _name(model: Any, kind: str, number: int) -> str:
-    addresses = getattr(model, f"name_{kind}adr")
-    first = int(addresses[number])
-    return model.names[first : model.names.index(b"\0", first)].decode("utf-8", "replace")
-
-
-def _placed(model: Any, kind: str, number: int) -> dict[str, Any]:
-    return {
-        "name": _name(model, kind, number),
-        "body": int(getattr(model, f"{kind}_bodyid")[number]),
-        "position": _list(getattr(model, f"{kind}_pos")[number]),
-        "rotation": _list(getattr(model, f"{kind}_quat")[number]),
+def _entries(model: Any, kind: str) -> list[dict[str, Any]]:
+    """Return the entries of a kind by the names of `PARTS`, with what their columns do not tell."""
+    own, listed = PARTS[kind]
+    pairs = [entry.partition("=") for entry in listed.split()]
+    columns = {n: getattr(model, f"{own}_{column or n}").tolist() for n, _, column in pairs}
+    derived: dict[str, Callable[[Any, int], dict[str, Any]]] = {
+        "bodies": _of_body,
+        "joints": _of_joint,
+        "actuators": _of_actuator,
+        "geoms": _of_geom,
+        "tendons": _of_tendon,
     }
+    more = derived.get(kind, lambda _, __: {})
+    return [
+        {
+            "name": _text(model.names, first),
+            **{name: column[number] for name, column in columns.items()},
+            **more(model, number),
+        }
+        for number, first in enumerate(getattr(model, f"name_{own}adr").tolist())
+    ]
 
 
-def _body(model: Any, number: int) -> dict[str, Any]:
-    return {
-        "name": _name(model, "body", number),
-        "parent": int(model.body_parentid[number]),
-        "welded": _welded(model, number),
-        "position": _list(model.body_pos[number]),
-        "rotation": _list(model.body_quat[number]),
-        "mass": float(model.body_mass[number]),
-        "centre": _list(model.body_ipos[number]),
-        "axes": _list(model.body_iquat[number]),
-        "moments": _list(model.body_inertia[number]),
-        "weightless": float(model.body_gravcomp[number]),
-        "mocap": int(model.body_mocapid[number]) >= 0,
-    }
+def _text(names: bytes, first: int) -> str:
+    return names[first : names.index(b"\0", first)].decode("utf-8", "replace")
 
 
-def _welded(model: Any, number: int) -> int:
+def _of_body(model: Any, number: int) -> dict[str, Any]:
     """Return the outermost body that one is welded to: the ground where a program moves that."""
-    root = int(model.body_weldid[number])
-    return 0 if int(model.body_mocapid[root]) >= 0 else root
+    root, moved = int(model.body_weldid[number]), model.body_mocapid >= 0
+    return {"welded": 0 if moved[root] else root, "mocap": bool(moved[number])}
 
 
-def _joint(model: Any, number: int) -> dict[str, Any]:
+def _of_joint(model: Any, number: int) -> dict[str, Any]:
     kind = int(model.jnt_type[number])
     place, rate = int(model.jnt_qposadr[number]), int(model.jnt_dofadr[number])
     places = slice(place, place + (7, 4, 1, 1)[kind])
     rates = slice(rate, rate + (6, 3, 1, 1)[kind])
     return {
-        "name": _name(model, "jnt", number),
         "kind": ("free", "ball", "slide", "hinge")[kind],
-        "body": int(model.jnt_bodyid[number]),
-        "position": _list(model.jnt_pos[number]),
-        "axis": _list(model.jnt_axis[number]),
-        "place": place,
-        "rate": rate,
-        "reference": _list(model.qpos0[places]),
-        "slack": _list(model.qpos_spring[places]),
-        "stiffness": float(model.jnt_stiffness[number]),
-        "stiffness_more": _list(model.jnt_stiffnesspoly[number]),
+        "reference": model.qpos0[places].tolist(),
+        "slack": model.qpos_spring[places].tolist(),
         "yields": bool(model.jnt_springyield[number].any()),
-        "limited": bool(model.jnt_limited[number]),
-        "range": _list(model.jnt_range[number]),
-        "force_limited": bool(model.jnt_actfrclimited[number]),
-        "lifts": bool(model.jnt_actgravcomp[number]),
-        "damping": _list(model.dof_damping[rates]),
-        "damping_more": _list(model.dof_dampingpoly[rates]),
-        "armature": _list(model.dof_armature[rates]),
-        "friction": _list(model.dof_frictionloss[rates]),
+        "damping": model.dof_damping[rates].tolist(),
+        "damping_more": model.dof_dampingpoly[rates].tolist(),
+        "armature": model.dof_armature[rates].tolist(),
+        "friction": model.dof_frictionloss[rates].tolist(),
     }
 
 
-def _equality(model: Any, number: int) -> dict[str, Any]:
-    return {
-        "name": _name(model, "eq", number),
-        "kind": int(model.eq_type[number]),
-        "between": int(model.eq_objtype[number]),
-        "first": int(model.eq_obj1id[number]),
-        "second": int(model.eq_obj2id[number]),
-        "active": bool(model.eq_active0[number]),
-        "data": _list(model.eq_data[number]),
-    }
-
-
-def _actuator(model: Any, number: int) -> dict[str, Any]:
+def _of_actuator(model: Any, number: int) -> dict[str, Any]:
     first, controls = int(model.actuator_ctrladr[number]), int(model.actuator_ctrlnum[number])
     return {
-        "name": _name(model, "actuator", number),
-        "transmission": int(model.actuator_trntype[number]),
         "target": int(model.actuator_trnid[number][0]),
-        "gear": _list(model.actuator_gear[int(model.actuator_outadr[number])]),
-        "gain_kind": int(model.actuator_gaintype[number]),
-        "gain": _list(model.actuator_gainprm[number]),
-        "bias_kind": int(model.actuator_biastype[number]),
-        "bias": _list(model.actuator_biasprm[number]),
-        "dynamics": int(model.actuator_dyntype[number]),
-        "controls": controls,
-        "control": first,
+        "gear": model.actuator_gear[int(model.actuator_outadr[number])].tolist(),
         "control_limited": bool(model.actuator_ctrllimited[first : first + controls].any()),
-        "damping": float(model.actuator_damping[number]),
-        "damping_more": _list(model.actuator_dampingpoly[number]),
-        "armature": float(model.actuator_armature[number]),
-        "force_limited": bool(model.actuator_forcelimited[number]),
-        "delay": float(model.actuator_delay[number]),
-        "plugin": int(model.actuator_plugin[number]),
-        "group": int(model.actuator_group[number]),
     }
 
 
-def _geom(model: Any, number: int) -> dict[str, Any]:
-    return {
-        **_placed(model, "geom", number),
-        "kind": int(model.geom_type[number]),
-        "size": _list(model.geom_size[number]),
-        "box": _list(model.geom_aabb[number]),
-        "collides": [int(model.geom_contype[number]), int(model.geom_conaffinity[number])],
-        "group": int(model.geom_group[number]),
-    }
+def _of_geom(model: Any, number: int) -> dict[str, Any]:
+    return {"collides": [int(model.geom_contype[number]), int(model.geom_conaffinity[number])]}
 
 
-def _tendon(model: Any, number: int) -> dict[str, Any]:
+def _of_tendon(model: Any, number: int) -> dict[str, Any]:
     passive = ("stiffness", "damping", "frictionloss", "armature", "limited", "stiffnesspoly",
                "dampingpoly")  # fmt: skip
-    acts = any(getattr(model, f"tendon_{name}")[number].any() for name in passive)
-    return {"name": _name(model, "tendon", number), "acts": acts}
-
-
-def _key(model: Any, number: int) -> dict[str, Any]:
-    return {
-        "name": _name(model, "key", number),
-        "time": float(model.key_time[number]),
-        "qpos": _list(model.key_qpos[number]),
-        "qvel": _list(model.key_qvel[number]),
-        "ctrl": _list(model.key_ctrl[number]),
-    }
+    return {"acts": any(getattr(model, f"tendon_{name}")[number].any() for name in passive)}
 
 
 if __name__ == "__main__":

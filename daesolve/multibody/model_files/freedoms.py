@@ -13,7 +13,14 @@ import numpy as np
 from daesolve.core.posing.events import FALLING, Event, Reset
 from daesolve.core.posing.symbols import ANY, Parameters
 from daesolve.core.system.system import Output
-from daesolve.multibody.contribution import AppliedForce, Contribution, GearedInertia, merged
+from daesolve.multibody.contribution import (
+    NO_VALUES,
+    AppliedForce,
+    Contribution,
+    GearedInertia,
+    discrete_values,
+    merged,
+)
 from daesolve.multibody.friction_laws import Coulomb
 from daesolve.multibody.model_files.model import FileJoint
 
@@ -84,9 +91,9 @@ class Freedom:
     def counted_from(self) -> Parameters:
         """The angle from which it is counted, rad; nothing where it is not."""
         if not self.counted:
-            return Parameters({}, {}, {}, "discrete value")
+            return NO_VALUES
         name = f"counted_from_{self.name}"
-        return Parameters({name: 0.0}, {name: "rad"}, {name: ANY}, "discrete value")
+        return discrete_values({name: (0.0, ANY)}, "rad")
 
     @cached_property
     def place(self) -> ca.SX:
@@ -194,17 +201,8 @@ class Freedom:
             name = self.name if len(sizes) == 1 else f"{self.name}_{number}"
             slides = self.joint.kind == "slide" or (self.joint.kind == "free" and number <= 3)
             unit = "N" if slides else "N m"
-            law = Coulomb(1.0).act(f"{name}_rub", rate, ca.SX(size), unit=unit)
-            found.append(
-                Contribution(
-                    goals=law.goals,
-                    forces=[AppliedForce(law.slip, law.force)],
-                    discrete=law.discrete,
-                    events=law.events,
-                    outputs={f"{name}_friction": (law.total, unit)},
-                    meters={f"{name}_friction_work": (law.power, "J")},
-                )
-            )
+            friction = Coulomb(1.0).act(f"{name}_rub", rate, ca.SX(size), unit=unit)
+            found.append(friction.contribution(name, unit))
         return found
 
     def _counting(self) -> tuple[Event, ...]:
