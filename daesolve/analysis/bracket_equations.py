@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from daesolve.core.expressions.identity import vanishes
 from daesolve.core.expressions.linear import solve_small
+from daesolve.nonholonomic.constraint_forms import independent_columns, pivots
 
 DEPENDENT = 1e-7
 """Fields of unit length with a smaller singular value are combinations of others."""
@@ -129,7 +129,7 @@ def bracket_equations(
         residual = _residual(numbers, evaluate(values))
     rest = [k for k in range(everything.shape[1]) if k not in frame]
     chosen = evaluate(everything[:, frame])[0]
-    rows = tuple(int(k) for k in _pivots(chosen.T, len(frame)))
+    rows = tuple(pivots(chosen.T, len(frame)))
     return BracketEquations(
         everything[:, frame],
         values[:, frame],
@@ -169,17 +169,9 @@ def _independent(numbers: np.ndarray, known: Sequence[int]) -> list[int]:
     lengths = np.linalg.norm(numbers, axis=0)
     present = lengths > DEPENDENT * np.max(lengths, initial=0.0)  # The others are rounding.
     columns = np.where(present, numbers, 0.0) / np.where(present, lengths, 1.0)
-    chosen = list(known)
-    basis = np.linalg.qr(columns[:, chosen])[0] if chosen else np.zeros((len(numbers), 0))
-    for k in range(columns.shape[1]):
-        rest = columns[:, k]
-        for _ in range(2):
-            rest = rest - basis @ (basis.T @ rest)
-        length = float(np.linalg.norm(rest))
-        if k not in chosen and length > DEPENDENT:
-            chosen.append(k)
-            basis = np.column_stack([basis, rest / length])
-    return chosen
+    basis = np.linalg.qr(columns[:, known])[0] if known else np.zeros((len(numbers), 0))
+    others = [k for k in range(columns.shape[1]) if k not in known]
+    return [*known, *independent_columns(basis, columns, others, DEPENDENT)]
 
 
 def _residual(fields: np.ndarray, derivatives: np.ndarray) -> float:
@@ -195,8 +187,3 @@ def _residual(fields: np.ndarray, derivatives: np.ndarray) -> float:
         left.append(float(np.linalg.norm(right - matrix.T @ gradient)))
         sizes.append(float(np.linalg.norm(right)))
     return max(left) / (max(sizes) or 1.0)
-
-
-def _pivots(matrix: np.ndarray, count: int) -> list[int]:
-    order = np.asarray(scipy.linalg.qr(matrix, mode="r", pivoting=True)[-1])
-    return sorted(int(column) for column in order[:count])

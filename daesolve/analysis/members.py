@@ -56,19 +56,26 @@ def of_members(
         )
     system = source.system if isinstance(source, BoundProblem) else source
     check_system(system)
-    known = system.dynamics.posed_ranges
     # numba is imported only when lanes are used.
     from daesolve.core.solvers.lanes import batch_of
 
     batch = batch_of(len(members))
     lanes = batch if len(members) > 1 else None
 
-    def found(member: Mapping[str, float]) -> Found:
-        numbers = {name: value for name, value in member.items() if name in known}
-        starts = {name: value for name, value in member.items() if name not in known}
-        given: RunOptions = {**options}
-        if numbers:
-            given["parameters"] = {**(options.get("parameters") or {}), **numbers}
-        return work(*requested_of(source, until, starts, given), lanes)
+    def analyse(member: Mapping[str, float]) -> Found:
+        return work(*requested_with(source, until, member, options), lanes)
 
-    return batch.run([partial(found, member) for member in members])
+    return batch.run([partial(analyse, member) for member in members])
+
+
+def requested_with(
+    source: Source, until: float | None, numbers: Mapping[str, float], options: RunOptions
+) -> tuple[System, Request, At]:
+    """Return what is requested of a source with some parameters and start values, by name."""
+    system = source.system if isinstance(source, BoundProblem) else source
+    known = system.dynamics.posed_ranges
+    given: RunOptions = {**options}
+    if parameters := {name: value for name, value in numbers.items() if name in known}:
+        given["parameters"] = {**(options.get("parameters") or {}), **parameters}
+    starts = {name: value for name, value in numbers.items() if name not in known}
+    return requested_of(source, until, starts, given)

@@ -435,16 +435,33 @@ def regular_block(rows: np.ndarray, units: np.ndarray, rank: int) -> tuple[list[
     rank
         The rank of the rows.
     """
-    kept = _pivots(unit_length(rows @ units, 1).T, rank)
+    kept = pivots(unit_length(rows @ units, 1).T, rank)
     heaviness = np.linalg.norm(np.linalg.inv(units), axis=0)
-    return kept, _pivots(rows[kept] / heaviness, rank)
+    return kept, pivots(rows[kept] / heaviness, rank)
 
 
-def _pivots(matrix: np.ndarray, count: int) -> list[int]:
+def pivots(matrix: np.ndarray, count: int) -> list[int]:
+    """Return some columns of a matrix that are as independent as possible, in order."""
     if count == 0:
         return []
     order = np.asarray(scipy.linalg.qr(matrix, mode="r", pivoting=True)[-1])
     return sorted(int(column) for column in order[:count])
+
+
+def independent_columns(
+    basis: np.ndarray, columns: np.ndarray, candidates: Sequence[int], tolerance: float
+) -> list[int]:
+    """Return which candidates among unit columns extend an orthonormal basis, one after another."""
+    chosen: list[int] = []
+    for index in candidates:
+        rest = columns[:, index]
+        for _ in range(2):
+            rest = rest - basis @ (basis.T @ rest)
+        length = float(np.linalg.norm(rest))
+        if length > tolerance:
+            chosen.append(index)
+            basis = np.column_stack([basis, rest / length])
+    return chosen
 
 
 def check_numbers(tolerance: float, time: float = 0.0, **counts: int) -> None:

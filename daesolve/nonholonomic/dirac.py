@@ -158,6 +158,59 @@ def dirac_equations(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """Large and small velocities, of momenta p = A v + b: the first follow from p1 and lambda.
+
+    Parameters
+    ----------
+    ties
+        A21 A11^-1.
+    inertia
+        S.
+    own, freed
+        p1 - b1, and A11^-1 (p1 - b1).
+    velocities, constraints
+        All velocities, and Phi.
+    """
+
+    ties: ca.SX
+    inertia: ca.SX
+    own: ca.SX
+    freed: ca.SX
+    velocities: ca.SX
+    constraints: ca.SX
+
+    @staticmethod
+    def of(
+        mass: ca.SX,
+        linear: ca.SX,
+        places: tuple[Sequence[int], Sequence[int]],
+        momenta: tuple[ca.SX, ca.SX],
+        multipliers: ca.SX,
+    ) -> _Split:
+        """Split a mass matrix and the momenta at rest, b, by the places of both kinds."""
+        large, small = places
+        heavy, mixed = _block(mass, large, large), _block(mass, large, small)
+        ties = solve_definite(heavy, mixed).T if large else mixed.T
+        own = momenta[0] - _block(linear, large, [0])
+        freed = solve_definite(heavy, own) if large else own
+        moving = ca.vertcat(freed - ties.T @ multipliers, multipliers)
+        return _Split(
+            ties,
+            _block(mass, small, small) - ties @ mixed,
+            own,
+            freed,
+            _arranged(moving, [*large, *small]),
+            momenta[1] - _block(linear, small, [0]) - ties @ own,
+        )
+
+    @property
+    def parts(self) -> dict[str, ca.SX]:
+        """Those of `DiracEquations` that it has."""
+        return {name: getattr(self, name) for name in ("velocities", "constraints", "inertia")}
+
+
 def _in_coordinates(
     system: MechanicalSystem,
     large: Sequence[int],
@@ -175,15 +228,9 @@ def _in_coordinates(
     q, v, kinetic = dynamics.x[: dynamics.coordinate_count], dynamics.velocities, dynamics.kinetic
     rest = ca.SX.zeros(v.numel())
     at_rest, linear = ca.substitute([kinetic, ca.gradient(kinetic, v)], [v], [rest])
-    heavy, mixed = _block(dynamics.mass, large, large), _block(dynamics.mass, large, small)
-    ties = solve_definite(heavy, mixed).T if large else mixed.T
-    inertia = _block(dynamics.mass, small, small) - ties @ mixed
-
-    own = p1 - _block(linear, large, [0])
-    freed = solve_definite(heavy, own) if large else own
-    hamiltonian = ca.dot(own, freed) / 2 - at_rest
-    constraints = p2 - _block(linear, small, [0]) - ties @ own
-    velocities = _arranged(ca.vertcat(freed - ties.T @ multipliers, multipliers), [*large, *small])
+    split = _Split.of(dynamics.mass, linear, (large, small), (p1, p2), multipliers)
+    ties, velocities, constraints = split.ties, split.velocities, split.constraints
+    hamiltonian = ca.dot(split.own, split.freed) / 2 - at_rest
     moved = ca.jtimes(constraints, q, velocities) + ca.jtimes(constraints, dynamics.t, ca.SX(1))
     driven = (
         _forces(system, velocities)
@@ -192,17 +239,15 @@ def _in_coordinates(
     )
     driven_large = _block(driven, large, [0])
     rates = ca.substitute(dynamics.position_rates, v, velocities)
-    steep = ca.gradient(ca.dot(multipliers, inertia @ multipliers) / 2, q)
+    steep = ca.gradient(ca.dot(multipliers, split.inertia @ multipliers) / 2, q)
     steep_large = _block(steep, large, [0])
     return {
-        "velocities": velocities,
-        "constraints": constraints,
-        "inertia": inertia,
+        **split.parts,
         "balance": moved + _block(driven, small, [0]) - ties @ driven_large,
         "rate": ca.vertcat(rates, driven_large),
         "neglected": steep_large,
         "carried": ties @ steep_large - _block(steep, small, [0]),
-        "moving": inertia @ multipliers,
+        "moving": split.inertia @ multipliers,
     }
 
 
@@ -227,23 +272,16 @@ def _in_quasi_velocities(
     q, v = dynamics.x[: dynamics.position_count], dynamics.velocities
     momenta = ca.gradient(kinetic, v)
     linear = ca.substitute(momenta, v, ca.SX.zeros(v.numel()))
-    heavy, mixed = _block(dynamics.mass, large, large), _block(dynamics.mass, large, small)
-    ties = solve_definite(heavy, mixed).T if large else mixed.T
-    inertia = _block(dynamics.mass, small, small) - ties @ mixed
-    own = p1 - _block(linear, large, [0])
-    freed = solve_definite(heavy, own) if large else own
-    velocities = _arranged(ca.vertcat(freed - ties.T @ multipliers, multipliers), [*large, *small])
+    split = _Split.of(dynamics.mass, linear, (large, small), (p1, p2), multipliers)
     # p1 = dT/dv1 also changes with its coefficients.
     along = ca.jtimes(momenta, ca.vertcat(q, dynamics.t), ca.vertcat(dynamics.position_rates, 1))
     force, along, rates = ca.substitute(
-        [dynamics.force, along, dynamics.position_rates], [v], [velocities]
+        [dynamics.force, along, dynamics.position_rates], [v], [split.velocities]
     )
     pushed = _block(force, large, [0])
     return {
-        "velocities": velocities,
-        "constraints": p2 - _block(linear, small, [0]) - ties @ own,
-        "inertia": inertia,
-        "balance": _block(force, small, [0]) - ties @ pushed,
+        **split.parts,
+        "balance": _block(force, small, [0]) - split.ties @ pushed,
         "rate": ca.vertcat(rates, pushed + _block(along, large, [0])),
         "neglected": ca.SX.zeros(len(large)),
         "carried": ca.SX.zeros(len(small)),

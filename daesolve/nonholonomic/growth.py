@@ -32,6 +32,7 @@ from daesolve.core.system.system import System
 from daesolve.nonholonomic.constraint_forms import (
     PfaffSystem,
     check_numbers,
+    independent_columns,
 )
 
 POINTS = 10
@@ -393,16 +394,7 @@ class _Growth:
         weights = np.max(np.linalg.norm(known, axis=1), axis=1, initial=0.0)[:, None, None]
         basis = np.linalg.qr(_unit_columns(known / weights))[0]
         columns = _unit_columns(level.values / weights)
-        chosen: list[int] = []
-        for index in candidates:
-            rest = columns[:, index]
-            for _ in range(2):
-                rest = rest - basis @ (basis.T @ rest)
-            length = float(np.linalg.norm(rest))
-            if length > DEPENDENT:
-                chosen.append(index)
-                basis = np.column_stack([basis, rest / length])
-        return chosen
+        return independent_columns(basis, columns, candidates, DEPENDENT)
 
     def _ranks(self, scaled: np.ndarray) -> _Ranks:
         everywhere = singular_values(scaled[: self._count])

@@ -256,18 +256,13 @@ def _rewritten(
     symbols = ca.vertcat(own.vector, own.dot.vector)
     meanings = ca.vertcat(ca.DM(matrix) @ new.vector, ca.DM(matrix) @ new.dot.vector)
     write = Rewriting(substitution(symbols, meanings))
-    given = system.force
-    if isinstance(given, Mapping):
-        force = ca.vertcat(*[ca.SX(given.get(name, 0.0)) for name in own.names])
-    else:
-        force = given if isinstance(given, ca.SX) else ca.vertcat(*given)
     carried: dict[str, Expression] = {
         name: write(getattr(system, name))
         for name in ("kinetic", "potential", "integrands", "outputs", "events", "drives", "peaks")
     }
     moved = replace(
-        system, coordinates=new, force=ca.DM(matrix.T) @ write(force), **carried
-    )  # fmt: skip
+        system, coordinates=new, force=ca.DM(matrix.T) @ write(system.applied_force), **carried
+    )
     return SeparatedSystem(moved, whole, old, precessing, swinging)
 
 

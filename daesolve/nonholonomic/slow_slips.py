@@ -244,15 +244,7 @@ def with_creep(
     added = matrix.T @ ca.vertcat(*forces)
     if all(force.is_zero() for force in forces):
         return system
-    keys = system.coordinates.names if system.velocities is None else system.v.names
-    own = system.force
-    if isinstance(own, Mapping):
-        force: Mapping[str, Expression] | ca.SX = {
-            name: own.get(name, 0.0) + added[i] for i, name in enumerate(keys)
-        }
-    else:
-        force = (own if isinstance(own, ca.SX) else ca.vertcat(*own)) + added
-    return replace(system, force=force)
+    return replace(system, force=system.applied_force + added)
 
 
 def written(system: MechanicalSystem, slips: Sequence[Slip]) -> ca.SX:

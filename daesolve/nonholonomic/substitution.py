@@ -222,7 +222,7 @@ def _check(held: Substitution) -> None:
                 "needed to solve for their rates: leave it out"
             )
     lost = ca.vertcat(*[_goal(system, name).reaction for name in held.by])
-    owners = [("the force", _force(system))]
+    owners = [("the force", system.applied_force)]
     owners += [
         (f"the relation {goal.name!r}", ca.SX(goal.residual))
         for goal in system.goals
@@ -319,7 +319,7 @@ def _without_outputs(
     """
     given = held.system
     left = [name for name in given.coordinates.names if name not in held.eliminated]
-    column = meaning(_force(given))
+    column = meaning(given.applied_force)
     force = column[held.kept] + held.slopes.T @ column[held.lost]
     kinematics = None
     if given.kinematics is not None:
@@ -380,7 +380,7 @@ def _lost_reactions(
     accelerations = dynamics.without_feedback(accelerations)
     changing = ca.substitute(held.along(held.momenta), held.accelerations, accelerations)
     true = ca.vertcat(ca.SX(0, 1), *[meaning.reactions[name] for name in held.remaining])
-    mu = changing - meaning(_force(held.system))[held.lost]
+    mu = changing - meaning(held.system.applied_force)[held.lost]
     found = solve_small(held.pivot.T, mu - held.cross.T @ true)
     return dict(zip(held.by, ca.vertsplit(found), strict=True))
 
@@ -439,16 +439,6 @@ def _reset(owner: str, reset: Reset, meaning: _Meaning) -> Reset:
 
 def _goal(system: MechanicalSystem, name: str) -> Goal:
     return next(g for g in system.goals if isinstance(g, Goal) and g.name == name)
-
-
-def _force(system: MechanicalSystem) -> ca.SX:
-    """Return the generalised forces as a column."""
-    names = system.coordinates.names if system.velocities is None else system.velocities.names
-    force = system.force
-    if isinstance(force, Mapping):
-        return ca.vertcat(*[ca.SX(force.get(name, 0.0)) for name in names])
-    column = ca.SX(force) if isinstance(force, ca.SX | ca.DM) else ca.vertcat(ca.SX(0, 1), *force)
-    return column if column.numel() else ca.SX(len(names), 1)
 
 
 def _combination(held: Substitution) -> ca.SX:

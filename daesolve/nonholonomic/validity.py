@@ -25,6 +25,7 @@ from typing import Literal
 import numpy as np
 
 from daesolve.core.expressions.singular_values import singular_directions
+from daesolve.nonholonomic.slow_manifold import in_units_of_inertia
 
 Kind = Literal["strong", "weak", "invalid"]
 
@@ -248,7 +249,7 @@ def lasting_directions(
         The names of the small velocities.
     """
     root = np.linalg.cholesky(inertia)
-    spanned = singular_directions(np.linalg.solve(root, np.linalg.solve(root, solvability).T).T)
+    spanned = singular_directions(in_units_of_inertia(inertia, solvability))
     values, right = spanned.values, spanned.right
     if slowest > STANDING * values[-1]:
         return []

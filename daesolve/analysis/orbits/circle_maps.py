@@ -17,6 +17,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from daesolve.analysis.members import requested_with
 from daesolve.analysis.orbits.carrying import derivatives
 from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.pieces import Flight, Node, flown
@@ -25,16 +26,15 @@ from daesolve.analysis.variational import differentiated
 from daesolve.core.interruptions import noted_interruptions
 from daesolve.core.preparation.examination import starting_point
 from daesolve.core.preparation.preparing import prepare
-from daesolve.core.preparation.request import with_inputs
+from daesolve.core.preparation.request import Request, with_inputs
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.run.integration.run_options import (
-    BoundProblem,
     RunOptions,
     Source,
     check_options,
-    requested_of,
 )
-from daesolve.core.run.integration.sampling import every
+from daesolve.core.run.integration.sampling import At, every
+from daesolve.core.system.system import System
 from daesolve.errors import (
     NotPeriodicError,
     OutOfRangeError,
@@ -176,18 +176,9 @@ class CircleMap:
             self._kept["flow"] = Flow(prepare(system, request))
         return self._kept["flow"]
 
-    def _requested(self, angle: float, periods: float = 1.0) -> tuple[Any, Any, Any]:
-        given = dict(self.start(angle, **self.values))
-        source = self.source
-        system = source.system if isinstance(source, BoundProblem) else source
-        known = system.dynamics.posed_ranges
-        numbers = {name: value for name, value in given.items() if name in known}
-        starts = {name: value for name, value in given.items() if name not in known}
-        options: RunOptions = {**self.options}
-        if numbers:
-            options["parameters"] = {**(self.options.get("parameters") or {}), **numbers}
-        until = (options.get("start_time") or 0.0) + periods * self.seconds
-        return requested_of(self.source, until, starts, options)
+    def _requested(self, angle: float, periods: float = 1.0) -> tuple[System, Request, At]:
+        until = (self.options.get("start_time") or 0.0) + periods * self.seconds
+        return requested_with(self.source, until, self.start(angle, **self.values), self.options)
 
     def _node(self, angle: float) -> Node:
         """Return the place at an angle."""
