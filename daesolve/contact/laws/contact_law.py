@@ -23,7 +23,7 @@ import numpy as np
 
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.policies import solve
-from daesolve.contact.laws.kept_constraints import answered
+from daesolve.contact.laws.rubbing_instant import answered
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.impacts import settle_function
 from daesolve.core.equations.elimination.saddle import EliminationPlan

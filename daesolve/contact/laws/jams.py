@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from daesolve.contact.decisions import Contacts, ContactState
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
+from daesolve.contact.decisions import Contacts
+from daesolve.contact.laws.rubbing_instant import ContactNumbers, DecisionState, TouchingContacts
 from daesolve.core.equations.elimination.jamming import NEAR
 from daesolve.core.events.law import Setting
 from daesolve.core.expressions.evaluation import Evaluator
@@ -336,12 +336,6 @@ def beyond_jam(contacts: Contacts) -> Contacts:
     )
 
 
-def going_on(slips: np.ndarray) -> tuple[ContactState, ...]:
-    """Return the states of contacts that touch, by their slips (n,) alone: none opens."""
-    by_sign = {1.0: ContactState.FORWARD, -1.0: ContactState.BACKWARD}
-    return tuple(by_sign.get(float(np.sign(slip)), ContactState.STICKS) for slip in slips)
-
-
 def stopped_by_jam(
     time: float,
     names: Sequence[str],
@@ -412,8 +406,9 @@ def at_limit(numbers: ContactNumbers, time: float, x: np.ndarray, p: np.ndarray)
 
     def instant(velocities: np.ndarray) -> tuple[TouchingContacts, np.ndarray]:
         states = np.concatenate([x[:first], velocities])
-        rates = numbers.rates(time, states, p)
-        return numbers.instant(time, states, p, closed, rates), rates.slips[closed]
+        place = DecisionState(time, states, x[count:], p)
+        rates = numbers.rates(place)
+        return numbers.instant(place, closed, rates), rates.slips[closed]
 
     found = growth(numbers, *instant(x[first:count]), p)
     velocities = limit(lambda v: instant(v)[0], x[first:count], found)
