@@ -71,10 +71,6 @@ class StepEquations(Steppable):
         self.names = self.guides.reactions.names
         self._place = list(self.dynamics.values).index(SMOOTHING)
 
-    def missed(self, time: float, x: np.ndarray) -> float:
-        """Return the largest violation of the constraints by positions, in their units."""
-        return float(self._missed(time, x, self.numbers))
-
     def balance(self, time: float, x: np.ndarray, step: float) -> StepBalance:
         """Return the balance of a step.
 
@@ -185,11 +181,6 @@ class StepEquations(Steppable):
 
         columns = [ca.vertcat(*[speed(*s) for s in supports]) for supports in self._pairs]
         return self.function("speeds", {"speeds": ca.horzcat(*columns)})
-
-    @cached_property
-    def _missed(self) -> ca.Function:
-        positions = [row.chain[0] for row in self.dynamics.rows if row.degree == 2]
-        return self.function("missed", {"missed": ca.norm_inf(ca.vertcat(0, *positions))})
 
     def _friction(self, rubbing: SupportAction) -> ca.SX:
         if rubbing.sense is None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.friction.state_functions import state_function
 from daesolve.contact.friction.sticking import StickingSearch
 from daesolve.core.expressions.enclosures import enclosed
-from daesolve.core.expressions.translation import function_of
 
 BOW = 0.25
 """The deviation of a curve from its chord, relative to the step times the difference of slopes."""
@@ -37,8 +37,7 @@ class ShortLoads:
         self._count = dynamics.force.numel()
         slopes = ca.densify(ca.jacobian(acting, dynamics.t))
         self.timed = slopes.nnz() > 0 and not slopes.is_zero()
-        arguments, names = [dynamics.t, dynamics.x, dynamics.p], (["t", "x", "p"], ["slopes"])
-        self._slopes = function_of("slopes_in_time", arguments, [slopes], names)
+        self._slopes = state_function(dynamics, "slopes_in_time", {"slopes": slopes})
 
     def bow(self, times: tuple[float, float], states: np.ndarray, p: np.ndarray) -> float:
         """Return the deviation of slip accelerations from their chord beyond rounding, m/s^2.

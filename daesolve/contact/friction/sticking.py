@@ -14,9 +14,9 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from daesolve.contact.friction.state_functions import PlanarSlips, linear_function, state_function
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.singular_values import rank, singular_values
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import SupportSticks
 
@@ -59,12 +59,13 @@ class StickingSearch:
             ca.vertcat(s.slip, ca.SX(0, 1) if s.spin is None else s.spin) for _, _, s in owners
         ]
         self._counts = [part.numel() for part in parts]
-        self._turning = self._linear("turning", ca.vertcat(ca.SX(0, 1), *parts))
+        self._turning = linear_function(dynamics, "turning", ca.vertcat(ca.SX(0, 1), *parts))
+        self._slips = PlanarSlips(dynamics, guides)
         slips = [s.slip for s in guides.rubbing]
         slips += [s.spin for s in guides.rubbing if s.spin is not None]
         held = [row.chain[-1] for row in dynamics.rows]
-        self._all = self._linear("all", ca.vertcat(*slips, *held))
         self._held = ca.vertcat(*slips, *held)
+        self._all = linear_function(dynamics, "all", self._held)
 
     @property
     def carried(self) -> ca.SX:
@@ -74,7 +75,7 @@ class StickingSearch:
     def pushes(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the largest acceleration of each slip by a force on each velocity: (slips, nv)."""
         mass = self.dynamics.matrices(time, x, p)["mass"]
-        slopes = np.asarray(self._planar_slopes(time, x, p))
+        _, slopes = self._slips.at(time, x, p)
         return np.abs(np.linalg.solve(mass, slopes.T).T)
 
     @cached_property
@@ -85,18 +86,7 @@ class StickingSearch:
         moved = ca.vertcat(dynamics.position_rates, still)
         rates = ca.jtimes(self._held, dynamics.x, moved) + ca.jacobian(self._held, dynamics.t)
         slopes = ca.jacobian(self._held, dynamics.velocities)
-        arguments = [dynamics.t, dynamics.x, dynamics.p]
-        parts = [ca.densify(rates), ca.densify(slopes)]
-        return function_of("held_rates", arguments, parts, (["t", "x", "p"], ["rates", "slopes"]))
-
-    @cached_property
-    def _planar_slopes(self) -> ca.Function:
-        """(t, x, p) -> the gradients of the slips in the plane by the velocities."""
-        dynamics = self.dynamics
-        own = [s.slip for s in self.guides.rubbing if s.sense is not None]
-        slopes = ca.jacobian(ca.vertcat(ca.SX(0, 1), *own), dynamics.velocities)
-        arguments = [dynamics.t, dynamics.x, dynamics.p]
-        return function_of("slopes", arguments, [ca.densify(slopes)], (["t", "x", "p"], ["slopes"]))
+        return state_function(dynamics, "held_rates", {"rates": rates, "slopes": slopes})
 
     def velocities(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray | None:
         """Return the velocities without any slip; None if these are not determined.
@@ -148,10 +138,8 @@ class StickingSearch:
         if free.shape[1] != 1:
             raise sticks(time, [pair.name for pair in self.guides.pairs])
         direction = sign * free[:, 0]
-        slopes = np.asarray(self._planar_slopes(time, x, p))
-        names = [s.sense.name() for s in self.guides.rubbing if s.sense is not None]
-        moved = slopes @ direction
-        return dict(zip(names, np.where(moved < 0.0, -1.0, 1.0).tolist(), strict=True))
+        moved = self._slips.at(time, x, p)[1] @ direction
+        return dict(zip(self._slips.senses, np.where(moved < 0.0, -1.0, 1.0).tolist(), strict=True))
 
     def _nothing_slides(
         self, time: float, x: np.ndarray, p: np.ndarray
@@ -224,16 +212,6 @@ class StickingSearch:
             if size > 0.0:
                 found |= dict(zip([names[i] for i in places], (slip / size).tolist(), strict=True))
         return found
-
-    def _linear(self, name: str, expression: ca.SX) -> ca.Function:
-        dynamics = self.dynamics
-        slopes = ca.jacobian(expression, dynamics.velocities)
-        return function_of(
-            name,
-            [dynamics.t, dynamics.x, dynamics.p],
-            [ca.densify(expression), ca.densify(slopes)],
-            (["t", "x", "p"], ["slips", "slopes"]),
-        )
 
 
 def sticks(time: float, names: list[str]) -> SupportSticks:
