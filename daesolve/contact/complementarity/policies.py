@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,9 +39,6 @@ from daesolve.errors import (
     VariantError,
     unknown_name,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 POLICIES = ("homotopy", "continuity", "strict", "all")
 METHODS = ("auto", "enumerate", "newton", "lemke", "homotopy", "branch-and-bound")
@@ -148,11 +144,7 @@ class _Search:
 
 
 def _found(
-    problem: HorizontalComplementarity,
-    method: str,
-    warm: Sequence[int] | None,
-    *,
-    every: bool,
+    problem: HorizontalComplementarity, method: str, warm: Sequence[int] | None, *, every: bool
 ) -> _Search:
     """Search for answers: all of them, or one."""
     alone = contracts(problem)
@@ -278,7 +270,7 @@ def _continued(
     return search.having(problem, following).solution(problem, following)
 
 
-def _following(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> VariantAnswer | None:
+def _following(problem: HorizontalComplementarity, signs: np.ndarray) -> VariantAnswer | None:
     """Return the answer of a variant, or of the one with the pairs that changed sign reversed."""
     answer, wrong = _solved(problem, signs)
     if answer is None or not wrong.any():
@@ -288,8 +280,8 @@ def _following(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> V
 
 
 def _solved(
-    problem: HorizontalComplementarity, signs: NDArray[np.int_]
-) -> tuple[VariantAnswer | None, NDArray[np.bool_]]:
+    problem: HorizontalComplementarity, signs: np.ndarray
+) -> tuple[VariantAnswer | None, np.ndarray]:
     """Return a variant's answer, None if not physical, and where its signs are wrong."""
     solved = solve_orthants(problem, signs[None])
     reactions = solved.settled()[0] * problem.scaling.factors(signs)

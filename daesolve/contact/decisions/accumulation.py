@@ -12,14 +12,11 @@ rocking block. The agreement of successive limits shows how accurate they are; s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.errors import OutOfRangeError, PosingError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 LEAST_LIMITS = 3
 """The number of successive limits that must agree."""
@@ -140,7 +137,7 @@ def early_by(speed: float, pull: float, restitution: float) -> float:
 
 def _checked(
     times: ArrayLike, tolerance: float, speeds: ArrayLike | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+) -> tuple[np.ndarray, np.ndarray | None]:
     instants = np.asarray(times, dtype=np.float64)
     leaving = None if speeds is None else np.asarray(speeds, dtype=np.float64)
     if instants.ndim != 1 or np.any(np.diff(instants) <= 0.0):

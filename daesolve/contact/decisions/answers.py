@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daesolve.contact.decisions.touching import ScaledProblem
 from daesolve.errors import AmbiguousMotion, NoMotion, UncertifiedContact, UndeterminedContact
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.touching import ScaledProblem
 
 _SHOWN = 4
 
@@ -40,7 +35,7 @@ class ContactState(Enum):
 States = tuple[ContactState, ...]
 
 
-def sliding_state(direction: NDArray[np.float64]) -> ContactState:
+def sliding_state(direction: np.ndarray) -> ContactState:
     """Return the state of a contact that slides in a direction, (1,) in the plane."""
     if direction.size > 1:
         return ContactState.SLIDES
@@ -81,26 +76,26 @@ class ContactSolution:
     """
 
     states: States
-    normal: NDArray[np.float64]
-    tangential: NDArray[np.float64]
-    gap_rates: NDArray[np.float64]
-    slip_rates: NDArray[np.float64]
+    normal: np.ndarray
+    tangential: np.ndarray
+    gap_rates: np.ndarray
+    slip_rates: np.ndarray
     residual: float
     also: tuple[States, ...] = ()
     reactions_determined: bool = True
     normal_determined: bool = True
     motion_determined: bool = True
     springs: bool = False
-    family: tuple[NDArray[np.float64], ...] = ()
+    family: tuple[np.ndarray, ...] = ()
     names: tuple[str, ...] = ()
 
     @property
-    def reactions(self) -> NDArray[np.float64]:
+    def reactions(self) -> np.ndarray:
         """All reactions, in the order of the rows: (k,)."""
         return np.concatenate([self.normal, self.tangential.ravel()])
 
     @property
-    def rates(self) -> NDArray[np.float64]:
+    def rates(self) -> np.ndarray:
         """All rates, in the order of the rows: (k,)."""
         return np.concatenate([self.gap_rates, self.slip_rates.ravel()])
 
@@ -218,10 +213,7 @@ def listed(answers: Sequence[ContactSolution]) -> str:
 
 
 def residual_of(
-    problem: ScaledProblem,
-    reactions: NDArray[np.float64],
-    states: States,
-    directions: NDArray[np.float64],
+    problem: ScaledProblem, reactions: np.ndarray, states: States, directions: np.ndarray
 ) -> float:
     """Return the largest violation of a condition, relative to the terms of the condition.
 
@@ -272,15 +264,15 @@ def residual_of(
 
 def answer_of(
     problem: ScaledProblem,
-    reactions: NDArray[np.float64],
+    reactions: np.ndarray,
     states: States,
-    directions: NDArray[np.float64],
+    directions: np.ndarray,
     *,
     reactions_determined: bool = True,
     normal_determined: bool = True,
     motion_determined: bool = True,
     springs: bool = False,
-    family: tuple[NDArray[np.float64], ...] = (),
+    family: tuple[np.ndarray, ...] = (),
 ) -> ContactSolution:
     """Return the answer of scaled reactions (k,), in true units; see `residual_of`."""
     contacts = problem.contacts
@@ -310,7 +302,7 @@ def answer_of(
 def not_preceded(
     problem: ScaledProblem,
     answers: Sequence[ContactSolution],
-    sliding: NDArray[np.float64],
+    sliding: np.ndarray,
     tolerance: float,
 ) -> tuple[ContactSolution, ...]:
     """Remove answers that begin to slide although larger static friction still holds them.

@@ -12,20 +12,14 @@ tractions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daesolve.contact.decisions.modes import Modes
 from daesolve.contact.decisions.programmes import minimised
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.touching import ScaledProblem
+from daesolve.contact.decisions.touching import ScaledProblem
 
 DEPENDENT = 1e-11
 """Equations with a smaller singular value, relative to the largest, depend on each other."""
@@ -59,14 +53,14 @@ class ReactionFamily:
         Whether an addition involves normal reactions.
     """
 
-    base: NDArray[np.float64]
-    free: NDArray[np.float64]
+    base: np.ndarray
+    free: np.ndarray
     moves: bool
     presses: bool
 
 
 def family_of(
-    problem: ScaledProblem, matrix: NDArray[np.float64], right: NDArray[np.float64]
+    problem: ScaledProblem, matrix: np.ndarray, right: np.ndarray
 ) -> ReactionFamily | None:
     """Return the reactions that satisfy the equations of a mode; None if there are none."""
     left, sizes, vectors = np.linalg.svd(matrix)
@@ -78,9 +72,7 @@ def family_of(
     return known_family(problem, base, vectors[rank:].T)
 
 
-def known_family(
-    problem: ScaledProblem, base: NDArray[np.float64], free: NDArray[np.float64]
-) -> ReactionFamily:
+def known_family(problem: ScaledProblem, base: np.ndarray, free: np.ndarray) -> ReactionFamily:
     """Return the family of reactions base + free y."""
     moved = np.abs(problem.contacts.matrix @ free)
     pressing = np.abs(free[: problem.contacts.count])
@@ -93,8 +85,8 @@ def known_family(
 
 
 def least_used(
-    problem: ScaledProblem, mode: Modes, family: ReactionFamily, start: NDArray[np.float64]
-) -> NDArray[np.float64]:
+    problem: ScaledProblem, mode: Modes, family: ReactionFamily, start: np.ndarray
+) -> np.ndarray:
     """Return the shares y with which sticking contacts use their cones as little as possible.
 
     Parameters
@@ -147,7 +139,7 @@ def least_used(
     return best
 
 
-def use(problem: ScaledProblem, mode: Modes, reactions: NDArray[np.float64]) -> float:
+def use(problem: ScaledProblem, mode: Modes, reactions: np.ndarray) -> float:
     """Return the largest |T| / (mu N) of sticking contacts in a mode; inf without a reaction."""
     static = problem.contacts.static
     return max(
@@ -162,8 +154,8 @@ def use(problem: ScaledProblem, mode: Modes, reactions: NDArray[np.float64]) -> 
 
 
 def _tractions(
-    problem: ScaledProblem, mode: Modes, reactions: NDArray[np.float64]
-) -> list[tuple[int, NDArray[np.float64]]]:
+    problem: ScaledProblem, mode: Modes, reactions: np.ndarray
+) -> list[tuple[int, np.ndarray]]:
     """Return the directions of the tractions of sticking contacts, by contact."""
     return [
         (contact, traction / np.linalg.norm(traction))
@@ -172,8 +164,8 @@ def _tractions(
 
 
 def _rubbing(
-    problem: ScaledProblem, mode: Modes, reactions: NDArray[np.float64]
-) -> Iterator[tuple[int, float, NDArray[np.float64]]]:
+    problem: ScaledProblem, mode: Modes, reactions: np.ndarray
+) -> Iterator[tuple[int, float, np.ndarray]]:
     """Yield sticking contacts whose traction exceeds rounding: contact, N and T."""
     rounding = ROUNDING * float(np.max(np.abs(reactions), initial=0.0))
     for contact in np.flatnonzero(mode.sticks[0]):
@@ -185,12 +177,12 @@ def _rubbing(
 def _tangent_rows(
     problem: ScaledProblem,
     family: ReactionFamily,
-    tangents: list[tuple[int, NDArray[np.float64]]],
+    tangents: list[tuple[int, np.ndarray]],
     used: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and bounds: components of T in directions are at most used mu N + w."""
     contacts = problem.contacts
-    rows: list[NDArray[np.float64]] = []
+    rows: list[np.ndarray] = []
     for contact, direction in tangents:
         row = np.zeros(len(problem.free))
         row[contacts.tangents(contact)] = direction

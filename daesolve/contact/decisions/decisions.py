@@ -7,9 +7,9 @@ of gaps and slips without reactions.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.decisions.answers import Decision
 from daesolve.contact.decisions.enumeration import MOST_MODES, TOLERANCE, all_answers
@@ -18,9 +18,6 @@ from daesolve.contact.decisions.pivoting import branched_answers, one_answer
 from daesolve.contact.decisions.spatial import spatial_answers
 from daesolve.contact.decisions.touching import Contacts, ScaledProblem, scaled_problem
 from daesolve.errors import OutOfRangeError, PosingError, unknown_name
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 MOST_BRANCHED = 65536
 """The number of modes up to which all that may have an answer are solved: eight contacts at
@@ -83,10 +80,7 @@ def decide(
 
 
 def decided(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    method: str = "auto",
-    tolerance: float = TOLERANCE,
+    problem: ScaledProblem, sliding: np.ndarray, method: str = "auto", tolerance: float = TOLERANCE
 ) -> Decision:
     """Decide a problem in its own units; see `decide`."""
     found = _decided(problem, sliding, method, tolerance)
@@ -94,7 +88,7 @@ def decided(
 
 
 def _decided(
-    problem: ScaledProblem, sliding: NDArray[np.float64], method: str, tolerance: float
+    problem: ScaledProblem, sliding: np.ndarray, method: str, tolerance: float
 ) -> Decision:
     turning = problem.contacts.directions == 2 and bool(
         np.any(~sliding.any(axis=1) & (problem.contacts.static > 0.0))
@@ -125,7 +119,7 @@ def _decided(
     return Decision(answers, complete, method, () if complete else (NOT_PROVED,))
 
 
-def _affordable(problem: ScaledProblem, sliding: NDArray[np.float64]) -> str:
+def _affordable(problem: ScaledProblem, sliding: np.ndarray) -> str:
     """Return the method for contacts with known directions, from the number of modes."""
     count = count_of(choices_of(problem, sliding))
     if count <= MOST_MODES:
@@ -141,7 +135,7 @@ def _holds_more(contacts: Contacts) -> bool:
     return bool(np.any(contacts.static > contacts.friction))
 
 
-def directions_of(contacts: Contacts, slip: ArrayLike | None) -> NDArray[np.float64]:
+def directions_of(contacts: Contacts, slip: ArrayLike | None) -> np.ndarray:
     """Return the unit vectors in which contacts slide, zero at rest.
 
     Raises

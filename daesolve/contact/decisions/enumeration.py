@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,7 @@ from daesolve.contact.decisions.cones import DEPENDENT, family_of
 from daesolve.contact.decisions.modes import Modes, all_modes, choices_of, equations, slacks
 from daesolve.contact.decisions.redundancy import possible
 from daesolve.contact.decisions.springs import pressed, sprung
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.touching import ScaledProblem
+from daesolve.contact.decisions.touching import ScaledProblem
 
 MOST_MODES = 8192
 """The number of modes up to which all are solved: six contacts at rest."""
@@ -53,18 +49,18 @@ class ModeReactions(NamedTuple):
     """
 
     mode: Modes
-    reactions: NDArray[np.float64]
-    rates: NDArray[np.float64]
+    reactions: np.ndarray
+    rates: np.ndarray
     inside: float
     determined: bool = True
     normal_determined: bool = True
     motion_determined: bool = True
     springs: bool = False
-    ends: tuple[NDArray[np.float64], ...] = ()
+    ends: tuple[np.ndarray, ...] = ()
 
 
 def all_answers(
-    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
+    problem: ScaledProblem, sliding: np.ndarray, tolerance: float = TOLERANCE
 ) -> tuple[ContactSolution, ...]:
     """Return every motion consistent with some mode, each once.
 
@@ -96,7 +92,7 @@ def found_in(
 def answers_of(
     problem: ScaledProblem,
     found: list[ModeReactions],
-    sliding: NDArray[np.float64],
+    sliding: np.ndarray,
     tolerance: float = TOLERANCE,
 ) -> tuple[ContactSolution, ...]:
     """Return the results of modes as answers, each motion once."""
@@ -144,11 +140,7 @@ def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Mode
 
 
 def _solved_regular(
-    problem: ScaledProblem,
-    modes: Modes,
-    matrices: NDArray[np.float64],
-    right: NDArray[np.float64],
-    tolerance: float,
+    problem: ScaledProblem, modes: Modes, matrices: np.ndarray, right: np.ndarray, tolerance: float
 ) -> list[ModeReactions]:
     if not len(modes):
         return []
@@ -174,10 +166,7 @@ def _solved_regular(
 
 
 def _lifts(
-    problem: ScaledProblem,
-    closed: NDArray[np.bool_],
-    reactions: NDArray[np.float64],
-    tolerance: float,
+    problem: ScaledProblem, closed: np.ndarray, reactions: np.ndarray, tolerance: float
 ) -> bool:
     """Return whether bodies lift off the springs under all open contacts."""
     forces = pressed(problem, closed, reactions[: problem.contacts.count])
@@ -187,7 +176,7 @@ def _lifts(
 def _solved_singular(
     problem: ScaledProblem,
     mode: Modes,
-    posed: tuple[NDArray[np.float64], NDArray[np.float64]],
+    posed: tuple[np.ndarray, np.ndarray],
     found: list[ModeReactions],
     tolerance: float,
 ) -> ModeReactions | None:
@@ -255,10 +244,7 @@ def _without_members(
 
 
 def _answer(
-    problem: ScaledProblem,
-    group: list[ModeReactions],
-    sliding: NDArray[np.float64],
-    tolerance: float,
+    problem: ScaledProblem, group: list[ModeReactions], sliding: np.ndarray, tolerance: float
 ) -> ContactSolution:
     """Return a motion, in the mode farthest from its borders."""
     best = max(group, key=lambda one: (one.inside > tolerance, *_rank(one), one.inside))

@@ -19,18 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.decisions.answers import ContactSolution, Decision, States
 from daesolve.contact.decisions.decisions import decided
 from daesolve.contact.decisions.enumeration import TOLERANCE
 from daesolve.contact.decisions.touching import Contacts, scaled_problem
 from daesolve.errors import OutOfRangeError, UndeterminedContact
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 GAIN = 1e-12
 """A gain of energy, relative to the sum of |L| |gamma|, that counts as rounding."""
@@ -65,17 +62,17 @@ class ContactImpact:
 
     law: str
     phases: tuple[States, ...]
-    normal: NDArray[np.float64]
-    tangential: NDArray[np.float64]
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
+    normal: np.ndarray
+    tangential: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
     energy: float
     determined: bool
     residual: float
     names: tuple[str, ...]
 
     @property
-    def impulses(self) -> NDArray[np.float64]:
+    def impulses(self) -> np.ndarray:
         """All impulses, in the order of the rows: (k,)."""
         return np.concatenate([self.normal, self.tangential.ravel()])
 
@@ -97,9 +94,9 @@ def impact_of(
     contacts: Contacts,
     law: str,
     phases: tuple[States, ...],
-    impulses: NDArray[np.float64],
-    before: NDArray[np.float64],
-    after: NDArray[np.float64] | None = None,
+    impulses: np.ndarray,
+    before: np.ndarray,
+    after: np.ndarray | None = None,
     *,
     determined: bool = True,
     residual: float = 0.0,
@@ -210,7 +207,7 @@ def poisson(
 
 
 def _of_phases(
-    contacts: Contacts, phases: Sequence[ContactSolution], before: NDArray[np.float64]
+    contacts: Contacts, phases: Sequence[ContactSolution], before: np.ndarray
 ) -> ContactImpact:
     return impact_of(
         contacts,
@@ -224,11 +221,7 @@ def _of_phases(
 
 
 def _decided(
-    contacts: Contacts,
-    free: NDArray[np.float64],
-    least: NDArray[np.float64],
-    springs: bool,
-    tolerance: float,
+    contacts: Contacts, free: np.ndarray, least: np.ndarray, springs: bool, tolerance: float
 ) -> Decision:
     """Decide impulses: in an impact every slip may turn, so no direction is known."""
     problem = scaled_problem(contacts, free, least, springs=springs)
@@ -236,7 +229,7 @@ def _decided(
     return decided(problem, sliding, tolerance=tolerance)
 
 
-def coefficients(contacts: Contacts, what: str, given: ArrayLike) -> NDArray[np.float64]:
+def coefficients(contacts: Contacts, what: str, given: ArrayLike) -> np.ndarray:
     """Return a coefficient for each contact (n,), after checking that it lies between 0 and 1."""
     values = np.broadcast_to(np.asarray(given, dtype=float), (contacts.count,))
     if not np.all((values >= 0.0) & (values <= 1.0)):

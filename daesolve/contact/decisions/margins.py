@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.decisions.answers import ContactState
 from daesolve.contact.decisions.cones import family_of, least_used, use
@@ -14,9 +14,6 @@ from daesolve.contact.decisions.decisions import directions_of
 from daesolve.contact.decisions.modes import ContactChoice, all_modes, equations
 from daesolve.contact.decisions.touching import Contacts, scaled_problem
 from daesolve.errors import NoMotion, PosingError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +34,8 @@ class Margins:
         Whether no other reactions give the same motion.
     """
 
-    reactions: NDArray[np.float64]
-    rates: NDArray[np.float64]
+    reactions: np.ndarray
+    rates: np.ndarray
     stick: float
     reactions_determined: bool
 
@@ -93,7 +90,7 @@ def margins(
 
 
 def _choice(
-    contacts: Contacts, contact: int, state: ContactState, direction: NDArray[np.float64]
+    contacts: Contacts, contact: int, state: ContactState, direction: np.ndarray
 ) -> ContactChoice:
     """Return the choice of a contact in a state."""
     if state is ContactState.FORWARD or state is ContactState.BACKWARD:

@@ -10,16 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daesolve.contact.decisions.answers import ContactState, States, sliding_state
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.touching import ScaledProblem
+from daesolve.contact.decisions.touching import ScaledProblem
 
 
 @dataclass(frozen=True)
@@ -61,16 +56,16 @@ class Modes:
         The directions of sliding: (modes, n, directions).
     """
 
-    states: NDArray[np.int_]
-    closed: NDArray[np.bool_]
-    sticks: NDArray[np.bool_]
-    tried: NDArray[np.bool_]
-    directions: NDArray[np.float64]
+    states: np.ndarray
+    closed: np.ndarray
+    sticks: np.ndarray
+    tried: np.ndarray
+    directions: np.ndarray
 
     def __len__(self) -> int:
         return len(self.states)
 
-    def some(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Modes:
+    def some(self, which: np.ndarray | np.ndarray) -> Modes:
         """Return only some modes."""
         return Modes(
             self.states[which],
@@ -92,7 +87,7 @@ Choices = tuple[tuple[ContactChoice, ...], ...]
 """The possible choices of each contact."""
 
 
-def choices_of(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Choices:
+def choices_of(problem: ScaledProblem, sliding: np.ndarray) -> Choices:
     """Return the possible choices of each contact.
 
     Parameters
@@ -106,7 +101,7 @@ def choices_of(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Choices:
 
 
 def _choices(
-    problem: ScaledProblem, contact: int, sliding: NDArray[np.float64]
+    problem: ScaledProblem, contact: int, sliding: np.ndarray
 ) -> tuple[ContactChoice, ...]:
     contacts = problem.contacts
     none = (0.0,) * contacts.directions
@@ -145,7 +140,7 @@ def all_modes(choices: Choices) -> Modes:
     places = np.indices(sizes).reshape(len(sizes), -1)
     columns = list(zip(choices, places, strict=True))
 
-    def flags(name: str) -> NDArray[np.bool_]:
+    def flags(name: str) -> np.ndarray:
         return np.stack(
             [np.array([getattr(one, name) for one in options])[at] for options, at in columns], 1
         )
@@ -167,9 +162,7 @@ def all_modes(choices: Choices) -> Modes:
     )
 
 
-def equations(
-    problem: ScaledProblem, modes: Modes
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def equations(problem: ScaledProblem, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
     """Return the linear equations of modes, matrix reactions = right side.
 
     Returns
@@ -191,9 +184,7 @@ def equations(
     return matrices, right
 
 
-def slacks(
-    problem: ScaledProblem, modes: Modes, reactions: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def slacks(problem: ScaledProblem, modes: Modes, reactions: np.ndarray) -> np.ndarray:
     """Return expressions that must be nonnegative in modes, affine in the reactions; 1 if none.
 
     Parameters

@@ -10,9 +10,9 @@ no forces are consistent, impulses may be: an impact without collision, which en
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.decisions.answers import Decision
 from daesolve.contact.decisions.decisions import decide, decided, directions_of
@@ -20,9 +20,6 @@ from daesolve.contact.decisions.enumeration import TOLERANCE
 from daesolve.contact.decisions.impacts import ContactImpact, impact_of
 from daesolve.contact.decisions.touching import Contacts, scaled_problem
 from daesolve.errors import AmbiguousMotion, NoMotion, PosingError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 IDLE = 1e-9
 """Smaller impulses, relative to the largest, do not make an impact without collision."""
@@ -62,7 +59,7 @@ class Paradox:
         return f"{self.kind}: {len(self.decision.answers)} motions{pushed}"
 
 
-def sliding_matrix(contacts: Contacts, slip: ArrayLike) -> NDArray[np.float64]:
+def sliding_matrix(contacts: Contacts, slip: ArrayLike) -> np.ndarray:
     """Return S = A_NN - A_NT mu d, (n, n), 1/kg; contacts without a slip have no friction.
 
     Parameters

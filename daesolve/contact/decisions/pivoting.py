@@ -13,10 +13,10 @@ A sliding contact has only the first row, with T = -mu N s. (Glocker, Set-Valued
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daesolve.contact.complementarity.answers import VariantAnswer
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.lemke import lemke
 from daesolve.contact.decisions.answers import ContactSolution, ContactState, States, sliding_state
@@ -24,19 +24,14 @@ from daesolve.contact.decisions.enumeration import TOLERANCE, ModeReactions, ans
 from daesolve.contact.decisions.modes import Choices, all_modes, choices_of, count_of, equations
 from daesolve.contact.decisions.programmes import impossible
 from daesolve.contact.decisions.relaxation import relaxed, states_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.complementarity.answers import VariantAnswer
-    from daesolve.contact.decisions.touching import ScaledProblem
+from daesolve.contact.decisions.touching import ScaledProblem
 
 LEAF_MODES = 256
 """The number of modes up to which all are solved at once instead of bounded."""
 
 
 def one_answer(
-    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
+    problem: ScaledProblem, sliding: np.ndarray, tolerance: float = TOLERANCE
 ) -> ContactSolution | None:
     """Return an answer for contacts in the plane; None if none was found.
 
@@ -61,7 +56,7 @@ def one_answer(
 
 
 def branched_answers(
-    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
+    problem: ScaledProblem, sliding: np.ndarray, tolerance: float = TOLERANCE
 ) -> tuple[ContactSolution, ...]:
     """Return all answers, by the choices of one contact after another.
 
@@ -86,7 +81,7 @@ def branched_answers(
     return answers_of(problem, found, sliding, tolerance)
 
 
-def _named(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Iterator[States]:
+def _named(problem: ScaledProblem, sliding: np.ndarray) -> Iterator[States]:
     """Yield the states of an answer as suggested by pivots and relaxation."""
     linear = _linear(problem, sliding)
     pivoted = lemke(linear)
@@ -115,7 +110,7 @@ def _impossible(problem: ScaledProblem, choices: Choices) -> bool:
     return impossible(np.vstack(rows), np.concatenate(bounds), matrices[0][kept], right[0][kept])
 
 
-def _linear(problem: ScaledProblem, sliding: NDArray[np.float64]) -> HorizontalComplementarity:
+def _linear(problem: ScaledProblem, sliding: np.ndarray) -> HorizontalComplementarity:
     """Pose w = M z + q as w - M z = q, with w on the second supports and z on the first ones."""
     contacts = problem.contacts
     count, signs = contacts.count, sliding[:, 0]
@@ -139,9 +134,7 @@ def _linear(problem: ScaledProblem, sliding: NDArray[np.float64]) -> HorizontalC
     return HorizontalComplementarity(-matrix, np.eye(len(load)), load + matrix @ least)
 
 
-def _pivoted_states(
-    problem: ScaledProblem, sliding: NDArray[np.float64], answer: VariantAnswer
-) -> States:
+def _pivoted_states(problem: ScaledProblem, sliding: np.ndarray, answer: VariantAnswer) -> States:
     """Return the states that correspond to w and z of an answer."""
     count = problem.contacts.count
     resting = [contact for contact in range(count) if sliding[contact, 0] == 0.0]

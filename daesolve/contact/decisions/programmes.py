@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+import numpy as np
 import scipy
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 FINEST = 1e-10
 """The smallest tolerance that HiGHS accepts."""
@@ -18,11 +14,11 @@ INFEASIBLE = 2
 
 
 def minimised(
-    costs: NDArray[np.float64],
-    rows: NDArray[np.float64],
-    bound: NDArray[np.float64],
+    costs: np.ndarray,
+    rows: np.ndarray,
+    bound: np.ndarray,
     ranges: Sequence[tuple[float | None, float | None]],
-) -> NDArray[np.float64] | None:
+) -> np.ndarray | None:
     """Return x that minimises costs x with rows x <= bound; None if infeasible or unbounded.
 
     The simplex method ends at a vertex, which is exact to rounding.
@@ -38,12 +34,7 @@ def minimised(
     return found.x if found.status == 0 else None
 
 
-def impossible(
-    rows: NDArray[np.float64],
-    bound: NDArray[np.float64],
-    equal: NDArray[np.float64],
-    right: NDArray[np.float64],
-) -> bool:
+def impossible(rows: np.ndarray, bound: np.ndarray, equal: np.ndarray, right: np.ndarray) -> bool:
     """Return whether no x has rows x <= bound and equal x = right."""
     found = scipy.optimize.linprog(
         [0.0] * rows.shape[1],

@@ -10,7 +10,6 @@ of four feet when a sliding body also spins, the motion is not determined.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +17,7 @@ from daesolve.contact.decisions.cones import FARTHEST, MOVES, ReactionFamily, le
 from daesolve.contact.decisions.modes import Modes, slacks
 from daesolve.contact.decisions.programmes import minimised
 from daesolve.contact.decisions.springs import spring_shares
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.touching import ScaledProblem
+from daesolve.contact.decisions.touching import ScaledProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +38,11 @@ class Possible:
         If the motion differs: reactions at the ends, two for each free combination.
     """
 
-    reactions: NDArray[np.float64]
+    reactions: np.ndarray
     determined: bool
     motion_determined: bool
     springs: bool
-    ends: tuple[NDArray[np.float64], ...] = ()
+    ends: tuple[np.ndarray, ...] = ()
 
 
 def possible(
@@ -60,7 +55,7 @@ def possible(
         known = Possible(family.base, True, True, problem.springs)
         return known if least >= -tolerance * size else None
 
-    def slack(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def slack(shares: np.ndarray) -> np.ndarray:
         reactions = family.base + family.free @ shares
         return slacks(problem, mode, reactions[None])[0]
 
@@ -98,17 +93,15 @@ def possible(
     return Possible(family.base + family.free @ shares, False, True, springs)
 
 
-def _units(count: int) -> list[NDArray[np.float64]]:
+def _units(count: int) -> list[np.ndarray]:
     """Return the unit vectors (count,)."""
     return list(np.eye(count))
 
 
-def _ends(
-    slopes: NDArray[np.float64], constant: NDArray[np.float64], family: ReactionFamily
-) -> list[NDArray[np.float64]]:
+def _ends(slopes: np.ndarray, constant: np.ndarray, family: ReactionFamily) -> list[np.ndarray]:
     """Return reactions at both ends of each free combination; none if it has no end."""
     count = family.free.shape[1]
-    found: list[NDArray[np.float64]] = []
+    found: list[np.ndarray] = []
     for unit in (*_units(count), *(-one for one in _units(count))):
         end = minimised(unit, -slopes, constant, [(None, None)] * count)
         if end is None:
@@ -119,7 +112,7 @@ def _ends(
 
 def _equal_springs(
     problem: ScaledProblem, mode: Modes, family: ReactionFamily
-) -> NDArray[np.float64] | None:
+) -> np.ndarray | None:
     """Return the share of each free combination for equal springs under all contacts.
 
     None if springs do not determine them.

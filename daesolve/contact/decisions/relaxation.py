@@ -9,16 +9,11 @@ make exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daesolve.contact.decisions.answers import ContactState, States, sliding_state
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.touching import ScaledProblem
+from daesolve.contact.decisions.touching import ScaledProblem
 
 SWEEPS = (4, 8, 16, 32, 64, 128, 256, 512)
 """The numbers of further sweeps after which reactions are yielded."""
@@ -31,9 +26,7 @@ LOADED = 1e-9
 limit."""
 
 
-def relaxed(
-    problem: ScaledProblem, sliding: NDArray[np.float64], start: NDArray[np.float64]
-) -> Iterator[NDArray[np.float64]]:
+def relaxed(problem: ScaledProblem, sliding: np.ndarray, start: np.ndarray) -> Iterator[np.ndarray]:
     """Yield reactions (k,) after increasing numbers of sweeps.
 
     Parameters
@@ -59,9 +52,7 @@ def relaxed(
         yield reactions
 
 
-def states_of(
-    problem: ScaledProblem, sliding: NDArray[np.float64], reactions: NDArray[np.float64]
-) -> States:
+def states_of(problem: ScaledProblem, sliding: np.ndarray, reactions: np.ndarray) -> States:
     """Return the apparent states of contacts for given reactions (k,)."""
     contacts = problem.contacts
     loaded = LOADED * float(np.max(reactions[: contacts.count], initial=0.0))
@@ -80,9 +71,7 @@ def states_of(
     return tuple(states)
 
 
-def _sweep(
-    problem: ScaledProblem, sliding: NDArray[np.float64], reactions: NDArray[np.float64]
-) -> None:
+def _sweep(problem: ScaledProblem, sliding: np.ndarray, reactions: np.ndarray) -> None:
     """Update the reactions of each contact in turn."""
     contacts = problem.contacts
     for contact in range(contacts.count):

@@ -13,18 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.decisions.answers import ContactState
 from daesolve.contact.decisions.impacts import ContactImpact, coefficients, impact_of
 from daesolve.contact.decisions.sequential import sequential
 from daesolve.contact.decisions.touching import Contacts
 from daesolve.errors import UnsupportedError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def routh(

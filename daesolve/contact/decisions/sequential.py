@@ -11,19 +11,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.decisions.answers import ContactState, States
 from daesolve.contact.decisions.impacts import ContactImpact, coefficients, impact_of, newton
 from daesolve.contact.decisions.touching import Contacts
 from daesolve.errors import ChatteringError, OrderDecides, PosingError, UnsupportedError
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-Single = Callable[[Contacts, "NDArray[np.float64]", float], ContactImpact]
+Single = Callable[[Contacts, np.ndarray, float], ContactImpact]
 """The law of a single impact: (contact, rates before, e) -> impact."""
 
 MOST_IMPACTS = 5000
@@ -104,8 +101,8 @@ def sequential(
 
 def _followed(
     contacts: Contacts,
-    before: NDArray[np.float64],
-    back: NDArray[np.float64],
+    before: np.ndarray,
+    back: np.ndarray,
     places: Sequence[int],
     single: Single,
     ended: float,

@@ -13,8 +13,9 @@ answer.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,14 +30,7 @@ from daesolve.contact.decisions.cones import DEPENDENT, family_of, least_used, u
 from daesolve.contact.decisions.modes import ContactChoice, all_modes, equations
 from daesolve.contact.decisions.relaxation import relaxed, states_of
 from daesolve.contact.decisions.springs import idle_rows, pressed, sprung
-from daesolve.contact.decisions.touching import Contacts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.touching import ScaledProblem
+from daesolve.contact.decisions.touching import Contacts, ScaledProblem
 
 GROWTHS = 50
 """The number of steps in which friction grows, if full friction at once fails."""
@@ -57,7 +51,7 @@ SAME = 1e-7
 
 
 def spatial_answers(
-    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float
+    problem: ScaledProblem, sliding: np.ndarray, tolerance: float
 ) -> tuple[tuple[ContactSolution, ...], bool]:
     """Return answers that satisfy all conditions, and whether they are proved to be all.
 
@@ -88,11 +82,7 @@ def spatial_answers(
 
 
 def _certified(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    states: States,
-    guess: NDArray[np.float64],
-    tolerance: float,
+    problem: ScaledProblem, sliding: np.ndarray, states: States, guess: np.ndarray, tolerance: float
 ) -> ContactSolution | None:
     """Return the answer near reactions (k,) and states; None if they lead to none."""
     if problem.springs:
@@ -102,12 +92,8 @@ def _certified(
 
 
 def _on_springs(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    states: States,
-    guess: NDArray[np.float64],
-    tolerance: float,
-) -> tuple[States, NDArray[np.float64]]:
+    problem: ScaledProblem, sliding: np.ndarray, states: States, guess: np.ndarray, tolerance: float
+) -> tuple[States, np.ndarray]:
     """Close contacts that bodies press on, and open those they lift off, one after another.
 
     Relaxation uses some share of an undetermined load, and may treat a contact as open although its
@@ -140,11 +126,7 @@ def _on_springs(
 
 
 def _crept(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    states: States,
-    guess: NDArray[np.float64],
-    tolerance: float,
+    problem: ScaledProblem, sliding: np.ndarray, states: States, guess: np.ndarray, tolerance: float
 ) -> ContactSolution | None:
     """Return the answer with hardly sliding contacts stuck, for states that lead to none.
 
@@ -164,11 +146,7 @@ def _crept(
 
 
 def _checked(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    states: States,
-    exact: _Exact,
-    tolerance: float,
+    problem: ScaledProblem, sliding: np.ndarray, states: States, exact: _Exact, tolerance: float
 ) -> ContactSolution | None:
     """Return the answer of reactions; None if they violate the conditions."""
     states, exact = _held(problem, sliding, states, exact)
@@ -184,7 +162,7 @@ def _checked(
     return answer if answer.residual <= tolerance else None
 
 
-def _starts(problem: ScaledProblem) -> tuple[NDArray[np.float64], ...]:
+def _starts(problem: ScaledProblem) -> tuple[np.ndarray, ...]:
     """Return initial reactions for a relaxation: none, those of sticking, and pressure alone."""
     size, count = len(problem.free), problem.contacts.count
     held = np.linalg.pinv(problem.contacts.matrix) @ -problem.free
@@ -192,10 +170,7 @@ def _starts(problem: ScaledProblem) -> tuple[NDArray[np.float64], ...]:
 
 
 def _relaxed_answer(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    start: NDArray[np.float64],
-    tolerance: float,
+    problem: ScaledProblem, sliding: np.ndarray, start: np.ndarray, tolerance: float
 ) -> ContactSolution | None:
     """Return the answer that relaxation reaches; None if there is none."""
     for reactions in relaxed(problem, sliding, start):
@@ -209,7 +184,7 @@ def _relaxed_answer(
 
 
 def _grown_answer(
-    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float
+    problem: ScaledProblem, sliding: np.ndarray, tolerance: float
 ) -> ContactSolution | None:
     """Return the answer reached from the frictionless one as friction grows; None if none."""
     contacts, start = problem.contacts, np.zeros(len(problem.free))
@@ -229,7 +204,7 @@ def _grown_answer(
     return answer
 
 
-def _single(problem: ScaledProblem) -> Iterator[tuple[States, NDArray[np.float64]]]:
+def _single(problem: ScaledProblem) -> Iterator[tuple[States, np.ndarray]]:
     """Yield all possible states of one contact at rest."""
     matrix, free, least = problem.contacts.matrix, problem.free, float(problem.least[0])
     if least == 0.0:
@@ -243,9 +218,7 @@ def _single(problem: ScaledProblem) -> Iterator[tuple[States, NDArray[np.float64
             yield (ContactState.SLIDES,), np.concatenate([[size], -friction * size * direction])
 
 
-def _stuck(
-    matrix: NDArray[np.float64], free: NDArray[np.float64], normal: float | None
-) -> NDArray[np.float64]:
+def _stuck(matrix: np.ndarray, free: np.ndarray, normal: float | None) -> np.ndarray:
     """Return the reactions of one sticking contact, which is closed unless N is given."""
     if normal is None:
         return np.linalg.pinv(matrix) @ -free
@@ -253,7 +226,7 @@ def _stuck(
     return np.concatenate([[normal], np.linalg.pinv(matrix[1:, 1:]) @ -load])
 
 
-def _directions(problem: ScaledProblem, normal: float | None) -> list[NDArray[np.float64]]:
+def _directions(problem: ScaledProblem, normal: float | None) -> list[np.ndarray]:
     """Return the directions d in which one contact could slide: c x d = 0.
 
     If the gap stays constant, with N = -free_N / p and p = A_NN - mu A_NT d, c p is also a
@@ -282,7 +255,7 @@ def _directions(problem: ScaledProblem, normal: float | None) -> list[NDArray[np
 
 
 def _held(
-    problem: ScaledProblem, sliding: NDArray[np.float64], states: States, exact: _Exact
+    problem: ScaledProblem, sliding: np.ndarray, states: States, exact: _Exact
 ) -> tuple[States, _Exact]:
     """Make contacts without slip stick, if other reactions of the same motion are in their cones.
 
@@ -331,17 +304,14 @@ def _held(
 class _Exact(NamedTuple):
     """Reactions (k,) that satisfy the equations of states, and what these determine."""
 
-    reactions: NDArray[np.float64]
+    reactions: np.ndarray
     determined: bool
     normal_determined: bool
     motion_determined: bool
 
 
 def _refined(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    states: States,
-    guess: NDArray[np.float64],
+    problem: ScaledProblem, sliding: np.ndarray, states: States, guess: np.ndarray
 ) -> _Exact | None:
     """Make reactions exact by Newton's method; return None if it does not converge."""
     reactions, count = np.array(guess), problem.contacts.count
@@ -383,11 +353,8 @@ def _refined(
 
 
 def _equations(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    states: States,
-    reactions: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    problem: ScaledProblem, sliding: np.ndarray, states: States, reactions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the residual of the equations of states for given reactions, and its slopes."""
     contacts = problem.contacts
     rates = contacts.matrix @ reactions + problem.free

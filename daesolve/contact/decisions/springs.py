@@ -7,20 +7,15 @@ it is open if the bodies would lift off its spring, and closed if they press on 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from daesolve.contact.decisions.cones import MOVES, known_family
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.cones import ReactionFamily
-    from daesolve.contact.decisions.touching import ScaledProblem
+from daesolve.contact.decisions.cones import MOVES, ReactionFamily, known_family
+from daesolve.contact.decisions.touching import ScaledProblem
 
 
-def idle_rows(problem: ScaledProblem, closed: NDArray[np.intp]) -> NDArray[np.float64]:
+def idle_rows(problem: ScaledProblem, closed: np.ndarray) -> np.ndarray:
     """Return the combinations of normal reactions that springs do not produce: (m, n closed).
 
     Parameters
@@ -46,12 +41,12 @@ class SpringShares(NamedTuple):
     The columns of `left`, (number, m), do not change the load of any spring.
     """
 
-    shares: NDArray[np.float64]
-    left: NDArray[np.float64]
+    shares: np.ndarray
+    left: np.ndarray
 
 
 def spring_shares(
-    problem: ScaledProblem, closed: NDArray[np.intp], family: ReactionFamily
+    problem: ScaledProblem, closed: np.ndarray, family: ReactionFamily
 ) -> SpringShares | None:
     """Return the shares of a family for springs under closed contacts; None if there are none."""
     weights = idle_rows(problem, closed)
@@ -67,7 +62,7 @@ def spring_shares(
 
 
 def sprung(
-    problem: ScaledProblem, closed: NDArray[np.intp], family: ReactionFamily
+    problem: ScaledProblem, closed: np.ndarray, family: ReactionFamily
 ) -> ReactionFamily | None:
     """Return the reactions of a family for springs under closed contacts; None without any."""
     found = spring_shares(problem, closed, family)
@@ -76,9 +71,7 @@ def sprung(
     return known_family(problem, family.base + family.free @ found.shares, family.free @ found.left)
 
 
-def pressed(
-    problem: ScaledProblem, closed: NDArray[np.bool_], normal: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def pressed(problem: ScaledProblem, closed: np.ndarray, normal: np.ndarray) -> np.ndarray:
     """Return the forces of springs under open contacts whose gaps follow from closed ones: (n,).
 
     Parameters

@@ -13,15 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.complementarity.horizontal import finite_numbers
 from daesolve.errors import OutOfRangeError, PosingError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 SYMMETRIC = 1e-9
 """The accepted asymmetry of A, relative to the geometric mean of its diagonal entries."""
@@ -53,9 +50,9 @@ class Contacts:
         A number is not finite, or a coefficient is out of range.
     """
 
-    matrix: NDArray[np.float64]
-    friction: NDArray[np.float64]
-    static_friction: NDArray[np.float64] | None = None
+    matrix: np.ndarray
+    friction: np.ndarray
+    static_friction: np.ndarray | None = None
     directions: int = 1
     names: tuple[str, ...] = ()
 
@@ -153,7 +150,7 @@ class Contacts:
         return self.friction.size
 
     @property
-    def static(self) -> NDArray[np.float64]:
+    def static(self) -> np.ndarray:
         """The coefficients of sticking (n,)."""
         assert self.static_friction is not None
         return self.static_friction
@@ -163,7 +160,7 @@ class Contacts:
         first = self.count + contact * self.directions
         return slice(first, first + self.directions)
 
-    def rows(self, which: ArrayLike) -> NDArray[np.intp]:
+    def rows(self, which: ArrayLike) -> np.ndarray:
         """Return the indices of the rows of some contacts, given by their indices."""
         chosen = np.asarray(which, dtype=int)
         steps = np.arange(self.directions)
@@ -182,7 +179,7 @@ class Contacts:
             tuple(self.names[int(contact)] for contact in np.ravel(chosen)),
         )
 
-    def vector(self, what: str, given: ArrayLike) -> NDArray[np.float64]:
+    def vector(self, what: str, given: ArrayLike) -> np.ndarray:
         """Return one number per row, after checking.
 
         Raises
@@ -199,7 +196,7 @@ class Contacts:
         return numbers
 
 
-def inverse_mass(mass: ArrayLike, bilateral: ArrayLike | None = None) -> NDArray[np.float64]:
+def inverse_mass(mass: ArrayLike, bilateral: ArrayLike | None = None) -> np.ndarray:
     """Return M^-1 on the motions that permanent constraints leave free: (nv, nv), 1/kg.
 
     Parameters
@@ -255,19 +252,15 @@ class ScaledProblem:
     """
 
     contacts: Contacts
-    free: NDArray[np.float64]
-    least: NDArray[np.float64]
-    reactions: NDArray[np.float64]
-    rates: NDArray[np.float64]
+    free: np.ndarray
+    least: np.ndarray
+    reactions: np.ndarray
+    rates: np.ndarray
     springs: bool = False
 
 
 def scaled_problem(
-    contacts: Contacts,
-    free: NDArray[np.float64],
-    least: NDArray[np.float64] | None = None,
-    *,
-    springs: bool = False,
+    contacts: Contacts, free: np.ndarray, least: np.ndarray | None = None, *, springs: bool = False
 ) -> ScaledProblem:
     """Return the problem in its own units; `least` (n,) in the unit of reactions."""
     count = contacts.count
@@ -288,6 +281,6 @@ def scaled_problem(
     )
 
 
-def _frozen(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _frozen(numbers: np.ndarray) -> np.ndarray:
     numbers.flags.writeable = False
     return numbers

@@ -206,7 +206,7 @@ def _march(
     x: np.ndarray,
     times: np.ndarray,
 ) -> Steps[Step]:
-    """Take steps by a function of the time and the state in the middle, the length, and the last."""
+    """Take steps: `take` gets the time and state in the middle, the length and the step before."""
     split, step = equations.dynamics.position_count, (times[-1] - times[0]) / (len(times) - 1)
     half, states, steps, last = step / 2.0, [x], list[Step](), None
     missed, kept = equations.missed(times[0], x), equations.invariants(times[0], x)
