@@ -262,24 +262,30 @@ def residual_of(
     return worst
 
 
+@dataclass(frozen=True, eq=False)
+class SolvedReactions:
+    """Scaled reactions (k,) that satisfy the equations of states, and what these determine.
+
+    The latter as in `ContactSolution`; the ends of a family are scaled, too.
+    """
+
+    reactions: np.ndarray
+    reactions_determined: bool = True
+    normal_determined: bool = True
+    motion_determined: bool = True
+    springs: bool = False
+    family: tuple[np.ndarray, ...] = ()
+
+
 def answer_of(
-    problem: ScaledProblem,
-    reactions: np.ndarray,
-    states: States,
-    directions: np.ndarray,
-    *,
-    reactions_determined: bool = True,
-    normal_determined: bool = True,
-    motion_determined: bool = True,
-    springs: bool = False,
-    family: tuple[np.ndarray, ...] = (),
+    problem: ScaledProblem, solved: SolvedReactions, states: States, directions: np.ndarray
 ) -> ContactSolution:
-    """Return the answer of scaled reactions (k,), in true units; see `residual_of`."""
+    """Return the answer of scaled reactions in true units; see `residual_of`."""
     contacts = problem.contacts
     count, shape = contacts.count, (contacts.count, contacts.directions)
     # Open contacts have no reaction: rounding must not look like a load.
     opened = [place for place, state in enumerate(states) if state is ContactState.OPEN]
-    reactions = reactions.copy()
+    reactions = solved.reactions.copy()
     reactions[contacts.rows(opened)] = 0.0
     rates = contacts.matrix @ reactions + problem.free
     true_reactions, true_rates = reactions * problem.reactions, rates * problem.rates
@@ -290,11 +296,11 @@ def answer_of(
         gap_rates=true_rates[:count],
         slip_rates=true_rates[count:].reshape(shape),
         residual=residual_of(problem, reactions, states, directions),
-        reactions_determined=reactions_determined,
-        normal_determined=normal_determined,
-        motion_determined=motion_determined,
-        springs=springs,
-        family=tuple(one * problem.reactions for one in family),
+        reactions_determined=solved.reactions_determined,
+        normal_determined=solved.normal_determined,
+        motion_determined=solved.motion_determined,
+        springs=solved.springs,
+        family=tuple(one * problem.reactions for one in solved.family),
         names=contacts.names,
     )
 

@@ -10,14 +10,20 @@ import numpy as np
 from daesolve.contact.decisions.answers import (
     ContactSolution,
     ContactState,
+    SolvedReactions,
     answer_of,
     not_preceded,
 )
-from daesolve.contact.decisions.cones import DEPENDENT, family_of
 from daesolve.contact.decisions.modes import Modes, all_modes, choices_of, equations, slacks
-from daesolve.contact.decisions.redundancy import possible
-from daesolve.contact.decisions.springs import pressed, sprung
+from daesolve.contact.decisions.reaction_families import (
+    DEPENDENT,
+    family_of,
+    possible,
+    pressed,
+    sprung,
+)
 from daesolve.contact.decisions.touching import ScaledProblem
+from daesolve.core.expressions.singular_values import singular_values
 
 MOST_MODES = 8192
 """The number of modes up to which all are solved: six contacts at rest."""
@@ -38,25 +44,23 @@ class ModeReactions(NamedTuple):
     ----------
     mode
         A table with the mode as its only row.
-    reactions, rates
-        (k,) each.
+    solved
+        The reactions, and what they determine.
+    rates
+        (k,)
     inside
         The least slack: positive if nothing lies on a border.
-    determined, motion_determined, springs, ends
-        As in `redundancy.Possible`.
-    normal_determined
-        Whether the normal reactions are determined.
     """
 
     mode: Modes
-    reactions: np.ndarray
+    solved: SolvedReactions
     rates: np.ndarray
     inside: float
-    determined: bool = True
-    normal_determined: bool = True
-    motion_determined: bool = True
-    springs: bool = False
-    ends: tuple[np.ndarray, ...] = ()
+
+    @property
+    def reactions(self) -> np.ndarray:
+        """The reactions, (k,)."""
+        return self.solved.reactions
 
 
 def all_answers(
@@ -120,7 +124,7 @@ def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Mode
     regular = logarithms - bound > np.log(_WELL_POSED)
     doubtful = np.flatnonzero(~regular)
     if doubtful.size:
-        sizes = np.linalg.svd(matrices[doubtful], compute_uv=False)
+        sizes = singular_values(matrices[doubtful])
         regular[doubtful] = sizes[:, -1] > DEPENDENT * sizes[:, 0]
     found = _solved_regular(
         problem, modes.some(regular), matrices[regular], right[regular], tolerance
@@ -156,7 +160,7 @@ def _solved_regular(
     return [
         ModeReactions(
             modes.some(np.array([place])),
-            reactions[place],
+            SolvedReactions(reactions[place]),
             problem.contacts.matrix @ reactions[place] + problem.free,
             float(least[place] / size[place]),
         )
@@ -194,7 +198,7 @@ def _solved_singular(
         size = 1.0 + float(np.max(np.abs(family.base)))
         if np.min(of_rates) < -tolerance * size:
             return None
-        like = ModeReactions(mode, family.base, rates, 0.0)
+        like = ModeReactions(mode, SolvedReactions(family.base), rates, 0.0)
         if any(one.inside > tolerance and _same_motion(problem, like, one) for one in found):
             return None
     known = possible(problem, mode, family, tolerance)
@@ -202,18 +206,10 @@ def _solved_singular(
         return None
     if problem.springs and not _lifts(problem, mode.closed[0], known.reactions, tolerance):
         return None
+    if family.moves:
+        rates = problem.contacts.matrix @ known.reactions + problem.free
     least = float(np.min(slacks(problem, mode, known.reactions[None])))
-    return ModeReactions(
-        mode,
-        known.reactions,
-        problem.contacts.matrix @ known.reactions + problem.free if family.moves else rates,
-        least / (1.0 + float(np.max(np.abs(known.reactions)))),
-        known.determined,
-        not family.presses,
-        known.motion_determined,
-        known.springs,
-        known.ends,
-    )
+    return ModeReactions(mode, known, rates, least / (1.0 + float(np.max(np.abs(known.reactions)))))
 
 
 def _same_motion(problem: ScaledProblem, one: ModeReactions, other: ModeReactions) -> bool:
@@ -235,7 +231,7 @@ def _without_members(
         least = np.min(slacks(problem, family.mode, one.reactions[None]))
         return bool(np.max(missed) <= SAME * size and least >= -SAME * size)
 
-    families = [group[0] for group in groups if not group[0].motion_determined]
+    families = [group[0] for group in groups if not group[0].solved.motion_determined]
     return [
         group
         for group in groups
@@ -248,17 +244,7 @@ def _answer(
 ) -> ContactSolution:
     """Return a motion, in the mode farthest from its borders."""
     best = max(group, key=lambda one: (one.inside > tolerance, *_rank(one), one.inside))
-    answer = answer_of(
-        problem,
-        best.reactions,
-        best.mode.states_of(0),
-        sliding,
-        reactions_determined=best.determined,
-        normal_determined=best.normal_determined,
-        motion_determined=best.motion_determined,
-        springs=best.springs,
-        family=best.ends,
-    )
+    answer = answer_of(problem, best.solved, best.mode.states_of(0), sliding)
     # A contact inside its state keeps it: its other states in modes of this motion are other splits
     # of undetermined reactions.
     size = 1.0 + float(np.max(np.abs(best.reactions)))
@@ -268,7 +254,7 @@ def _answer(
         one.mode.states_of(0)
         for one in group
         if np.array_equal(one.mode.states[0, kept], best.mode.states[0, kept])
-        or (one.determined and one.inside > tolerance)
+        or (one.solved.reactions_determined and one.inside > tolerance)
     )
     others.pop(answer.states, None)
     return replace(answer, also=tuple(others))

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from daesolve.contact.decisions.answers import ContactState
-from daesolve.contact.decisions.cones import family_of, least_used, use
 from daesolve.contact.decisions.decisions import directions_of
 from daesolve.contact.decisions.modes import ContactChoice, all_modes, equations
+from daesolve.contact.decisions.reaction_families import family_of, least_used, use
 from daesolve.contact.decisions.touching import Contacts, scaled_problem
 from daesolve.errors import NoMotion, PosingError
 

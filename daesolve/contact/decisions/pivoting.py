@@ -22,7 +22,7 @@ from daesolve.contact.complementarity.lemke import lemke
 from daesolve.contact.decisions.answers import ContactSolution, ContactState, States, sliding_state
 from daesolve.contact.decisions.enumeration import TOLERANCE, ModeReactions, answers_of, found_in
 from daesolve.contact.decisions.modes import Choices, all_modes, choices_of, count_of, equations
-from daesolve.contact.decisions.programmes import impossible
+from daesolve.contact.decisions.reaction_families import impossible
 from daesolve.contact.decisions.relaxation import relaxed, states_of
 from daesolve.contact.decisions.touching import ScaledProblem
 

@@ -15,22 +15,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from daesolve.contact.decisions.answers import (
     ContactSolution,
     ContactState,
+    SolvedReactions,
     States,
     answer_of,
     not_preceded,
 )
-from daesolve.contact.decisions.cones import DEPENDENT, family_of, least_used, use
 from daesolve.contact.decisions.modes import ContactChoice, all_modes, equations
+from daesolve.contact.decisions.reaction_families import (
+    DEPENDENT,
+    family_of,
+    idle_rows,
+    least_used,
+    pressed,
+    shortest,
+    sprung,
+    use,
+)
 from daesolve.contact.decisions.relaxation import relaxed, states_of
-from daesolve.contact.decisions.springs import idle_rows, pressed, sprung
 from daesolve.contact.decisions.touching import Contacts, ScaledProblem
+from daesolve.core.expressions.singular_values import singular_directions
 
 GROWTHS = 50
 """The number of steps in which friction grows, if full friction at once fails."""
@@ -146,19 +155,15 @@ def _crept(
 
 
 def _checked(
-    problem: ScaledProblem, sliding: np.ndarray, states: States, exact: _Exact, tolerance: float
+    problem: ScaledProblem,
+    sliding: np.ndarray,
+    states: States,
+    exact: SolvedReactions,
+    tolerance: float,
 ) -> ContactSolution | None:
     """Return the answer of reactions; None if they violate the conditions."""
     states, exact = _held(problem, sliding, states, exact)
-    answer = answer_of(
-        problem,
-        exact.reactions,
-        states,
-        sliding,
-        reactions_determined=exact.determined,
-        normal_determined=exact.normal_determined,
-        motion_determined=exact.motion_determined,
-    )
+    answer = answer_of(problem, exact, states, sliding)
     return answer if answer.residual <= tolerance else None
 
 
@@ -255,8 +260,8 @@ def _directions(problem: ScaledProblem, normal: float | None) -> list[np.ndarray
 
 
 def _held(
-    problem: ScaledProblem, sliding: np.ndarray, states: States, exact: _Exact
-) -> tuple[States, _Exact]:
+    problem: ScaledProblem, sliding: np.ndarray, states: States, exact: SolvedReactions
+) -> tuple[States, SolvedReactions]:
     """Make contacts without slip stick, if other reactions of the same motion are in their cones.
 
     Undetermined tractions may lie at a limit without need.
@@ -298,24 +303,15 @@ def _held(
     reactions = family.base + family.free @ shares
     if use(problem, mode, reactions) > 1.0:
         return states, exact
-    return wanted, _Exact(reactions, False, not family.presses, not family.moves)
-
-
-class _Exact(NamedTuple):
-    """Reactions (k,) that satisfy the equations of states, and what these determine."""
-
-    reactions: np.ndarray
-    determined: bool
-    normal_determined: bool
-    motion_determined: bool
+    return wanted, SolvedReactions(reactions, False, not family.presses, not family.moves)
 
 
 def _refined(
     problem: ScaledProblem, sliding: np.ndarray, states: States, guess: np.ndarray
-) -> _Exact | None:
+) -> SolvedReactions | None:
     """Make reactions exact by Newton's method; return None if it does not converge."""
     reactions, count = np.array(guess), problem.contacts.count
-    rank, vectors = 0, np.eye(len(reactions))
+    free = np.eye(len(reactions))
     rates = problem.contacts.matrix @ reactions + problem.free
     released = rates[:count] > reactions[:count] - problem.least
     # A contact that opens with its least reaction keeps that reaction.
@@ -333,20 +329,19 @@ def _refined(
         each = np.max(np.abs(slopes), axis=1)
         each = np.where(each > 0.0, each, 1.0)
         missed, slopes = missed / each, slopes / each[:, None]
-        left, sizes, vectors = np.linalg.svd(slopes)
-        rank = int(np.count_nonzero(sizes > DEPENDENT * sizes[0]))
-        step = vectors[:rank].T @ ((left[:, :rank].T @ missed) / sizes[:rank])
+        found = singular_directions(slopes)
+        least = DEPENDENT * found.values[0]
+        step, free = shortest(found, missed, least), found.null_space(least)
         reactions = reactions - step
         largest = float(np.max(np.abs(reactions)))
         if not largest < 1.0 / DEPENDENT:
             return None
         if float(np.max(np.abs(step))) <= CONVERGED * (1.0 + largest):
             break
-    free = vectors[rank:].T
     pressing, moved = free[:count], problem.contacts.matrix @ free
-    return _Exact(
+    return SolvedReactions(
         reactions,
-        rank == len(reactions),
+        not free.size,
         float(np.max(np.abs(pressing), initial=0.0)) <= SAME,
         float(np.max(np.abs(moved), initial=0.0)) <= SAME,
     )
