@@ -110,31 +110,6 @@ def accumulation(
     )
 
 
-def early_by(speed: float, pull: float, restitution: float) -> float:
-    """Return how much earlier, s, a motion ends if its bounces are cut off.
-
-    Parameters
-    ----------
-    speed
-        The speed at which the contact would have left the last impact, m/s.
-    pull
-        The acceleration with which its gap closes, m/s^2, positive.
-    restitution
-        e, below 1.
-
-    Raises
-    ------
-    OutOfRangeError
-        An argument is out of range.
-    """
-    if not (speed >= 0.0 and pull > 0.0 and 0.0 <= restitution < 1.0):
-        raise OutOfRangeError(
-            "bounces end only where a contact is pulled back with a restitution below 1: the "
-            f"speed is {speed}, the pull {pull}, the restitution {restitution}"
-        )
-    return 2.0 * speed / (pull * (1.0 - restitution))
-
-
 def _checked(
     times: ArrayLike, tolerance: float, speeds: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
