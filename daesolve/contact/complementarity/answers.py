@@ -20,6 +20,8 @@ from daesolve.contact.complementarity.horizontal import (
 )
 
 _SHOWN = 8
+SAME = 1e-9
+"""Reactions are the same if their shares of the load differ by less, relative to the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +121,15 @@ def answer_at(
     )
 
 
+def have_same_reactions(
+    problem: HorizontalComplementarity, one: VariantAnswer, other: VariantAnswer
+) -> bool:
+    """Return whether two answers agree, compared by their shares of the load."""
+    factors = problem.scaling.factors
+    shares = [answer.reactions / factors(answer.signs) for answer in (one, other)]
+    return bool(np.abs(shares[0] - shares[1]).max() <= SAME * np.abs(shares).max())
+
+
 @dataclass(frozen=True)
 class VariantSolution:
     """The chosen loaded supports, and the alternatives.
@@ -163,6 +174,11 @@ class VariantSolution:
     def unphysical(self) -> tuple[VariantAnswer, ...]:
         """The answers whose determinants change their sign."""
         return tuple(answer for answer in self.answers if not answer.physical)
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is exactly one answer, and it keeps the sign of its determinant."""
+        return self.complete and len(self.answers) == 1 and self.answers[0].physical
 
     def __str__(self) -> str:
         count = len(self.answers)

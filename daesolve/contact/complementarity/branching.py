@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from daesolve.contact.complementarity.answers import VariantAnswer, answer_in
-from daesolve.contact.complementarity.horizontal import SINGULAR, HorizontalComplementarity
+from daesolve.contact.complementarity.answers import VariantAnswer, answer_in, have_same_reactions
+from daesolve.contact.complementarity.enumeration import solve_orthants
+from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.errors import VariantError
 
 FEW = 5
@@ -180,18 +181,11 @@ def _enumerated(problem: HorizontalComplementarity, node: np.ndarray) -> _Leaf:
     opened = np.flatnonzero(node == 0)
     signs = np.tile(node, (2**opened.size, 1))
     signs[:, opened] = 2 * (np.arange(len(signs))[:, None] >> np.arange(opened.size) & 1) - 1
-    scaled = problem.scaling.problem
-    matrices = scaled.orthant(signs)
-    condition = np.linalg.cond(matrices, 1)
-    regular = condition < 1.0 / SINGULAR
-    matrices[~regular] = np.eye(problem.count)
-    condition[~regular] = 1.0
-    reactions = np.linalg.solve(matrices, scaled.load[:, None])[..., 0]
-    slack = np.maximum(1e-12, np.finfo(float).eps * condition) * np.max(np.abs(reactions), axis=1)
-    fitting = regular & np.all(signs * reactions >= -slack[:, None], axis=1)
+    batch = solve_orthants(problem, signs)
+    fitting = batch.regular & ~batch.wrong().any(axis=1)
     found = [answer_in(problem, signs[index]) for index in np.flatnonzero(fitting)]
     answers = tuple(answer for answer in found if answer is not None)
-    proved = all(_relaxed(problem, signs[index]).empty for index in np.flatnonzero(~regular))
+    proved = all(_relaxed(problem, signs[index]).empty for index in np.flatnonzero(~batch.regular))
     return _Leaf(answers, proved and len(answers) == len(found))
 
 
@@ -199,11 +193,8 @@ def _merge(
     problem: HorizontalComplementarity, answers: list[VariantAnswer], answer: VariantAnswer
 ) -> None:
     """Add an answer if it is new; of equal ones keep the one with the friction-free sign."""
-    factors = problem.scaling.factors
-    shares = answer.reactions / factors(answer.signs)
     for place, other in enumerate(answers):
-        difference = np.abs(shares - other.reactions / factors(other.signs))
-        if np.max(difference) <= ZERO * np.max(np.abs(shares)):
+        if have_same_reactions(problem, answer, other):
             if answer.physical and not other.physical:
                 answers[place] = answer
             return

@@ -10,8 +10,7 @@ from daesolve.contact.decisions.impacts import (
     poisson,
 )
 from daesolve.contact.decisions.laws import collide
-from daesolve.contact.decisions.routh import routh
-from daesolve.contact.decisions.sequential import sequential
+from daesolve.contact.decisions.sequential import routh, sequential
 from daesolve.contact.decisions.touching import Contacts, inverse_mass
 from daesolve.core.events.choices import ContactPolicy, ImpactLaw
 

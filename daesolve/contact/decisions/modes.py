@@ -8,13 +8,15 @@ contacts at rest. In a mode, reactions satisfy linear equations and a list of in
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 import numpy as np
 
 from daesolve.contact.decisions.answers import ContactState, States, sliding_state
 from daesolve.contact.decisions.touching import ScaledProblem
+
+_STATES = tuple(ContactState)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class ContactChoice:
     sticks: bool
     direction: tuple[float, ...]
     tried: bool = False
+
+    @property
+    def number(self) -> int:
+        """The index of the state in `list(ContactState)`."""
+        return _STATES.index(self.state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,20 +74,11 @@ class Modes:
 
     def some(self, which: np.ndarray | np.ndarray) -> Modes:
         """Return only some modes."""
-        return Modes(
-            self.states[which],
-            self.closed[which],
-            self.sticks[which],
-            self.tried[which],
-            self.directions[which],
-        )
+        return Modes(*(getattr(self, column.name)[which] for column in fields(self)))
 
     def states_of(self, mode: int) -> States:
         """Return the states of the contacts in a mode."""
         return tuple(_STATES[int(place)] for place in np.ravel(self.states[mode]))
-
-
-_STATES = tuple(ContactState)
 
 
 Choices = tuple[tuple[ContactChoice, ...], ...]
@@ -140,26 +138,12 @@ def all_modes(choices: Choices) -> Modes:
     places = np.indices(sizes).reshape(len(sizes), -1)
     columns = list(zip(choices, places, strict=True))
 
-    def flags(name: str) -> np.ndarray:
+    def table(name: str) -> np.ndarray:
         return np.stack(
             [np.array([getattr(one, name) for one in options])[at] for options, at in columns], 1
         )
 
-    return Modes(
-        states=np.stack(
-            [
-                np.array([_STATES.index(one.state) for one in options])[at]
-                for options, at in columns
-            ],
-            1,
-        ),
-        closed=flags("closed"),
-        sticks=flags("sticks"),
-        tried=flags("tried"),
-        directions=np.stack(
-            [np.array([one.direction for one in options])[at] for options, at in columns], 1
-        ),
-    )
+    return Modes(*map(table, ("number", "closed", "sticks", "tried", "direction")))
 
 
 def equations(problem: ScaledProblem, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
