@@ -212,9 +212,7 @@ def listed(answers: Sequence[ContactSolution]) -> str:
     return "; ".join(str(answer) for answer in answers[:_SHOWN]) + more
 
 
-def residual_of(
-    problem: ScaledProblem, reactions: np.ndarray, states: States, directions: np.ndarray
-) -> float:
+def residual_of(problem: ScaledProblem, reactions: np.ndarray, states: States) -> float:
     """Return the largest violation of a condition, relative to the terms of the condition.
 
     Parameters
@@ -225,8 +223,6 @@ def residual_of(
         Scaled: (k,).
     states
         The assumed state of each contact.
-    directions
-        Unit vectors of sliding where known, otherwise zero: (n, directions).
     """
     contacts = problem.contacts
     rates = contacts.matrix @ reactions + problem.free
@@ -238,7 +234,7 @@ def residual_of(
         normal, gap = reactions[contact] - problem.least[contact], rates[contact]
         tangents = contacts.tangents(contact)
         friction, slip = reactions[tangents], rates[tangents]
-        known, rubs = directions[contact], float(np.linalg.norm(friction))
+        known, rubs = problem.sliding[contact], float(np.linalg.norm(friction))
         slip_size = float(np.max(rate_size[tangents]))
         # Of two nonnegative numbers whose product is zero, the smaller is zero.
         worst = max(worst, abs(min(normal / size, gap / rate_size[contact])))
@@ -277,9 +273,7 @@ class SolvedReactions:
     family: tuple[np.ndarray, ...] = ()
 
 
-def answer_of(
-    problem: ScaledProblem, solved: SolvedReactions, states: States, directions: np.ndarray
-) -> ContactSolution:
+def answer_of(problem: ScaledProblem, solved: SolvedReactions, states: States) -> ContactSolution:
     """Return the answer of scaled reactions in true units; see `residual_of`."""
     contacts = problem.contacts
     count, shape = contacts.count, (contacts.count, contacts.directions)
@@ -295,7 +289,7 @@ def answer_of(
         tangential=true_reactions[count:].reshape(shape),
         gap_rates=true_rates[:count],
         slip_rates=true_rates[count:].reshape(shape),
-        residual=residual_of(problem, reactions, states, directions),
+        residual=residual_of(problem, reactions, states),
         reactions_determined=solved.reactions_determined,
         normal_determined=solved.normal_determined,
         motion_determined=solved.motion_determined,
@@ -308,8 +302,6 @@ def answer_of(
 def not_preceded(
     problem: ScaledProblem,
     answers: Sequence[ContactSolution],
-    sliding: np.ndarray,
-    tolerance: float,
 ) -> tuple[ContactSolution, ...]:
     """Remove answers that begin to slide although larger static friction still holds them.
 
@@ -323,13 +315,9 @@ def not_preceded(
         A problem in its own units.
     answers
         Answers in true units.
-    sliding
-        Unit vectors in which contacts slide, zero at rest: (n, directions).
-    tolerance
-        The accepted distance of a traction from its limit, relative to it.
     """
     contacts = problem.contacts
-    greater = (contacts.static > contacts.friction) & ~sliding.any(axis=1)
+    greater = (contacts.static > contacts.friction) & ~problem.sliding.any(axis=1)
 
     def held(one: ContactSolution, other: ContactSolution) -> list[int]:
         """Return contacts that stick in one answer and slide in the other; none if more differs."""
@@ -345,7 +333,7 @@ def not_preceded(
 
     def at_limit(one: ContactSolution, contact: int) -> bool:
         limit = contacts.static[contact] * one.normal[contact]
-        return bool(np.linalg.norm(one.tangential[contact]) >= (1.0 - tolerance) * limit)
+        return bool(np.linalg.norm(one.tangential[contact]) >= (1.0 - problem.tolerance) * limit)
 
     kept = [one for one in answers if not any(held(rival, one) for rival in answers)]
     return tuple(

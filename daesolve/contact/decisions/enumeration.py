@@ -27,8 +27,6 @@ from daesolve.core.expressions.singular_values import singular_values
 
 MOST_MODES = 8192
 """The number of modes up to which all are solved: six contacts at rest."""
-TOLERANCE = 1e-10
-"""The accepted violation of an inequality, relative to its terms."""
 SAME = 1e-8
 """Rates that differ by less, relative to their terms, are the same motion."""
 
@@ -63,41 +61,31 @@ class ModeReactions(NamedTuple):
         return self.solved.reactions
 
 
-def all_answers(
-    problem: ScaledProblem, sliding: np.ndarray, tolerance: float = TOLERANCE
-) -> tuple[ContactSolution, ...]:
+def all_answers(problem: ScaledProblem) -> tuple[ContactSolution, ...]:
     """Return every motion consistent with some mode, each once.
 
     Parameters
     ----------
     problem
         A problem in its own units.
-    sliding
-        Unit vectors in which contacts slide, zero at rest: (n, directions).
-    tolerance
-        The accepted violation of an inequality, relative to its terms.
     """
-    found = found_in(problem, all_modes(choices_of(problem, sliding)), tolerance)
-    return answers_of(problem, found, sliding, tolerance)
+    found = found_in(problem, all_modes(choices_of(problem)))
+    return answers_of(problem, found)
 
 
-def found_in(
-    problem: ScaledProblem, modes: Modes, tolerance: float = TOLERANCE
-) -> list[ModeReactions]:
+def found_in(problem: ScaledProblem, modes: Modes) -> list[ModeReactions]:
     """Return the reactions of those modes that are possible."""
     size = max(1, _NUMBERS_IN_A_BATCH // len(problem.free) ** 2)
     found: list[ModeReactions] = []
     for start in range(0, len(modes), size):
         batch = modes.some(np.arange(start, min(start + size, len(modes))))
-        found += _solved(problem, batch, tolerance)
+        found += _solved(problem, batch)
     return found
 
 
 def answers_of(
     problem: ScaledProblem,
     found: list[ModeReactions],
-    sliding: np.ndarray,
-    tolerance: float = TOLERANCE,
 ) -> tuple[ContactSolution, ...]:
     """Return the results of modes as answers, each motion once."""
     groups: list[list[ModeReactions]] = []
@@ -108,13 +96,11 @@ def answers_of(
                 break
         else:
             groups.append([one])
-    answers = [
-        _answer(problem, group, sliding, tolerance) for group in _without_members(problem, groups)
-    ]
-    return not_preceded(problem, answers, sliding, tolerance)
+    answers = [_answer(problem, group) for group in _without_members(problem, groups)]
+    return not_preceded(problem, answers)
 
 
-def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[ModeReactions]:
+def _solved(problem: ScaledProblem, modes: Modes) -> list[ModeReactions]:
     """Return the possible results in a batch of modes."""
     matrices, right = equations(problem, modes)
     _, logarithms = np.linalg.slogdet(matrices)
@@ -126,32 +112,26 @@ def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Mode
     if doubtful.size:
         sizes = singular_values(matrices[doubtful])
         regular[doubtful] = sizes[:, -1] > DEPENDENT * sizes[:, 0]
-    found = _solved_regular(
-        problem, modes.some(regular), matrices[regular], right[regular], tolerance
-    )
+    found = _solved_regular(problem, modes.some(regular), matrices[regular], right[regular])
     # Of modes with the same motion, the one with most sticking is likeliest inside its borders.
     held = np.sum(modes.sticks, axis=1) + np.sum(modes.closed, axis=1)
     for place in sorted(np.flatnonzero(~regular), key=lambda place: -held[place]):
         one = _solved_singular(
-            problem,
-            modes.some(np.array([place])),
-            (matrices[place], right[place]),
-            found,
-            tolerance,
+            problem, modes.some(np.array([place])), (matrices[place], right[place]), found
         )
         found += [one] if one else []
     return found
 
 
 def _solved_regular(
-    problem: ScaledProblem, modes: Modes, matrices: np.ndarray, right: np.ndarray, tolerance: float
+    problem: ScaledProblem, modes: Modes, matrices: np.ndarray, right: np.ndarray
 ) -> list[ModeReactions]:
     if not len(modes):
         return []
     reactions = np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0], dtype=np.float64)
     size = 1.0 + np.max(np.abs(reactions), axis=1)
     least = np.min(slacks(problem, modes, reactions), axis=1)
-    near = least >= -(tolerance + _NEAR) * size
+    near = least >= -(problem.tolerance + _NEAR) * size
     modes, reactions, size = modes.some(near), reactions[near], size[near]
     # One refinement recovers the accuracy lost by nearly singular modes.
     missed = right[near] - (matrices[near] @ reactions[..., None])[..., 0]
@@ -164,17 +144,15 @@ def _solved_regular(
             problem.contacts.matrix @ reactions[place] + problem.free,
             float(least[place] / size[place]),
         )
-        for place in np.flatnonzero(least >= -tolerance * size)
-        if not problem.springs or _lifts(problem, modes.closed[place], reactions[place], tolerance)
+        for place in np.flatnonzero(least >= -problem.tolerance * size)
+        if not problem.springs or _lifts(problem, modes.closed[place], reactions[place])
     ]
 
 
-def _lifts(
-    problem: ScaledProblem, closed: np.ndarray, reactions: np.ndarray, tolerance: float
-) -> bool:
+def _lifts(problem: ScaledProblem, closed: np.ndarray, reactions: np.ndarray) -> bool:
     """Return whether bodies lift off the springs under all open contacts."""
     forces = pressed(problem, closed, reactions[: problem.contacts.count])
-    return bool(np.all(forces <= tolerance * (1.0 + np.max(np.abs(reactions)))))
+    return bool(np.all(forces <= problem.tolerance * (1.0 + np.max(np.abs(reactions)))))
 
 
 def _solved_singular(
@@ -182,7 +160,6 @@ def _solved_singular(
     mode: Modes,
     posed: tuple[np.ndarray, np.ndarray],
     found: list[ModeReactions],
-    tolerance: float,
 ) -> ModeReactions | None:
     """Return the result in a mode with singular equations; None if there is none."""
     family = family_of(problem, *posed)
@@ -196,15 +173,17 @@ def _solved_singular(
         slack = slacks(problem, mode, family.base[None])[0]
         of_rates = np.concatenate([slack[count : 2 * count], slack[4 * count :]])
         size = 1.0 + float(np.max(np.abs(family.base)))
-        if np.min(of_rates) < -tolerance * size:
+        if np.min(of_rates) < -problem.tolerance * size:
             return None
         like = ModeReactions(mode, SolvedReactions(family.base), rates, 0.0)
-        if any(one.inside > tolerance and _same_motion(problem, like, one) for one in found):
+        if any(
+            one.inside > problem.tolerance and _same_motion(problem, like, one) for one in found
+        ):
             return None
-    known = possible(problem, mode, family, tolerance)
+    known = possible(problem, mode, family)
     if known is None:
         return None
-    if problem.springs and not _lifts(problem, mode.closed[0], known.reactions, tolerance):
+    if problem.springs and not _lifts(problem, mode.closed[0], known.reactions):
         return None
     if family.moves:
         rates = problem.contacts.matrix @ known.reactions + problem.free
@@ -239,22 +218,20 @@ def _without_members(
     ]
 
 
-def _answer(
-    problem: ScaledProblem, group: list[ModeReactions], sliding: np.ndarray, tolerance: float
-) -> ContactSolution:
+def _answer(problem: ScaledProblem, group: list[ModeReactions]) -> ContactSolution:
     """Return a motion, in the mode farthest from its borders."""
-    best = max(group, key=lambda one: (one.inside > tolerance, *_rank(one), one.inside))
-    answer = answer_of(problem, best.solved, best.mode.states_of(0), sliding)
+    best = max(group, key=lambda one: (one.inside > problem.tolerance, *_rank(one), one.inside))
+    answer = answer_of(problem, best.solved, best.mode.states_of(0))
     # A contact inside its state keeps it: its other states in modes of this motion are other splits
     # of undetermined reactions.
     size = 1.0 + float(np.max(np.abs(best.reactions)))
     slack = slacks(problem, best.mode, best.reactions[None]).reshape(-1, problem.contacts.count)
-    kept = np.min(slack, axis=0) > tolerance * size
+    kept = np.min(slack, axis=0) > problem.tolerance * size
     others = dict.fromkeys(
         one.mode.states_of(0)
         for one in group
         if np.array_equal(one.mode.states[0, kept], best.mode.states[0, kept])
-        or (one.solved.reactions_determined and one.inside > tolerance)
+        or (one.solved.reactions_determined and one.inside > problem.tolerance)
     )
     others.pop(answer.states, None)
     return replace(answer, also=tuple(others))

@@ -28,8 +28,7 @@ from numpy.typing import ArrayLike
 
 from daesolve.contact.decisions.answers import ContactSolution, Decision, States
 from daesolve.contact.decisions.decisions import decided
-from daesolve.contact.decisions.enumeration import TOLERANCE
-from daesolve.contact.decisions.touching import Contacts, scaled_problem
+from daesolve.contact.decisions.touching import TOLERANCE, Contacts, scaled_problem
 from daesolve.errors import (
     AmbiguousMotion,
     NoMotion,
@@ -235,9 +234,7 @@ def _decided(
     contacts: Contacts, free: np.ndarray, least: np.ndarray, springs: bool, tolerance: float
 ) -> Decision:
     """Decide impulses: in an impact every slip may turn, so no direction is known."""
-    problem = scaled_problem(contacts, free, least, springs=springs)
-    sliding = np.zeros((contacts.count, contacts.directions))
-    return decided(problem, sliding, tolerance=tolerance)
+    return decided(scaled_problem(contacts, free, least, springs=springs, tolerance=tolerance))
 
 
 def coefficients(contacts: Contacts, what: str, given: ArrayLike) -> np.ndarray:
@@ -275,7 +272,7 @@ def impact_without_collision(contacts: Contacts, velocities: ArrayLike) -> Conta
     if np.any(np.abs(before[: contacts.count]) > TOLERANCE * size):
         raise PosingError("an impact without collision must begin with gaps that do not change")
     problem = scaled_problem(contacts, before)
-    found = decided(problem, np.zeros((contacts.count, contacts.directions)))
+    found = decided(problem)
     acting = [
         answer
         for answer in found.answers

@@ -85,23 +85,19 @@ Choices = tuple[tuple[ContactChoice, ...], ...]
 """The possible choices of each contact."""
 
 
-def choices_of(problem: ScaledProblem, sliding: np.ndarray) -> Choices:
+def choices_of(problem: ScaledProblem) -> Choices:
     """Return the possible choices of each contact.
 
     Parameters
     ----------
     problem
         A problem in its own units.
-    sliding
-        Unit vectors in which contacts slide, zero at rest: (n, directions).
     """
-    return tuple(_choices(problem, contact, sliding[contact]) for contact in range(len(sliding)))
+    return tuple(_choices(problem, contact) for contact in range(problem.contacts.count))
 
 
-def _choices(
-    problem: ScaledProblem, contact: int, sliding: np.ndarray
-) -> tuple[ContactChoice, ...]:
-    contacts = problem.contacts
+def _choices(problem: ScaledProblem, contact: int) -> tuple[ContactChoice, ...]:
+    contacts, sliding = problem.contacts, problem.sliding[contact]
     none = (0.0,) * contacts.directions
     opened = ContactChoice(ContactState.OPEN, False, False, none)
     if sliding.any():

@@ -305,9 +305,7 @@ def pressed(problem: ScaledProblem, closed: np.ndarray, normal: np.ndarray) -> n
 # -- what is possible --------------------------------------------------------------------------
 
 
-def possible(
-    problem: ScaledProblem, mode: Modes, family: ReactionFamily, tolerance: float
-) -> SolvedReactions | None:
+def possible(problem: ScaledProblem, mode: Modes, family: ReactionFamily) -> SolvedReactions | None:
     """Return reactions of a family that satisfy the inequalities of its mode; None if none do."""
 
     def slack(shares: np.ndarray) -> np.ndarray:
@@ -317,7 +315,7 @@ def possible(
     count, size = len(family.free.T), 1.0 + float(np.max(np.abs(family.base)))
     constant = slack(np.zeros(count))
     if not count:
-        possible = float(np.min(constant)) >= -tolerance * size
+        possible = float(np.min(constant)) >= -problem.tolerance * size
         return SolvedReactions(family.base, springs=problem.springs) if possible else None
     slopes = np.column_stack([slack(unit) - constant for unit in _axes(count)])
     best = minimised(
@@ -326,11 +324,11 @@ def possible(
         constant,
         [*[(-FARTHEST * size, FARTHEST * size)] * count, (None, size)],
     )
-    if best is None or best[-1] < -tolerance * size:
+    if best is None or best[-1] < -problem.tolerance * size:
         return None
     inside = np.asarray(best[:-1], dtype=np.float64)
     shares = _equal_springs(problem, mode, family)
-    springs = shares is not None and bool(np.min(slack(shares)) >= -tolerance * size)
+    springs = shares is not None and bool(np.min(slack(shares)) >= -problem.tolerance * size)
     if shares is None or not springs:
         shares = inside
     determined, ends = True, tuple[np.ndarray, ...]()

@@ -38,7 +38,7 @@ from daesolve.contact.decisions.reaction_families import (
     use,
 )
 from daesolve.contact.decisions.relaxation import relaxed, states_of
-from daesolve.contact.decisions.touching import Contacts, ScaledProblem
+from daesolve.contact.decisions.touching import ScaledProblem
 from daesolve.core.expressions.singular_values import singular_directions
 
 GROWTHS = 50
@@ -59,49 +59,38 @@ SAME = 1e-7
 """Rates that differ by less, relative to their terms, are the same motion."""
 
 
-def spatial_answers(
-    problem: ScaledProblem, sliding: np.ndarray, tolerance: float
-) -> tuple[tuple[ContactSolution, ...], bool]:
+def spatial_answers(problem: ScaledProblem) -> tuple[tuple[ContactSolution, ...], bool]:
     """Return answers that satisfy all conditions, and whether they are proved to be all.
 
     Parameters
     ----------
     problem
         A problem in its own units.
-    sliding
-        Unit vectors in which contacts slide, zero at rest: (n, 2).
-    tolerance
-        The accepted violation of a condition, relative to its terms.
     """
     alone = problem.contacts.count == 1
     if alone:
-        found = [
-            _certified(problem, sliding, states, guess, tolerance)
-            for states, guess in _single(problem)
-        ]
+        found = [_certified(problem, states, guess) for states, guess in _single(problem)]
     else:
-        found = [_relaxed_answer(problem, sliding, start, tolerance) for start in _starts(problem)]
+        found = [_relaxed_answer(problem, start) for start in _starts(problem)]
         if not any(found):
-            found.append(_grown_answer(problem, sliding, tolerance))
+            found.append(_grown_answer(problem))
     answers: list[ContactSolution] = []
     for answer in found:
         if answer is not None and not _known(problem, answers, answer):
             answers.append(answer)
-    return not_preceded(problem, answers, sliding, tolerance), alone
+    return not_preceded(problem, answers), alone
 
 
-def _certified(
-    problem: ScaledProblem, sliding: np.ndarray, states: States, guess: np.ndarray, tolerance: float
-) -> ContactSolution | None:
+def _certified(problem: ScaledProblem, states: States, guess: np.ndarray) -> ContactSolution | None:
     """Return the answer near reactions (k,) and states; None if they lead to none."""
     if problem.springs:
-        states, guess = _on_springs(problem, sliding, states, guess, tolerance)
-    exact = _refined(problem, sliding, states, guess)
-    return None if exact is None else _checked(problem, sliding, states, exact, tolerance)
+        states, guess = _on_springs(problem, states, guess)
+    exact = _refined(problem, states, guess)
+    return None if exact is None else _checked(problem, states, exact)
 
 
 def _on_springs(
-    problem: ScaledProblem, sliding: np.ndarray, states: States, guess: np.ndarray, tolerance: float
+    problem: ScaledProblem, states: States, guess: np.ndarray
 ) -> tuple[States, np.ndarray]:
     """Close contacts that bodies press on, and open those they lift off, one after another.
 
@@ -110,14 +99,14 @@ def _on_springs(
     """
     count = problem.contacts.count
     for _ in range(2 * count):
-        exact = _refined(problem, sliding, states, guess)
+        exact = _refined(problem, states, guess)
         if exact is None:
             break
         normal, size = exact.reactions[:count], 1.0 + float(np.max(np.abs(exact.reactions)))
         closed = np.array([state is not ContactState.OPEN for state in states])
         forces = np.where(closed, normal, -pressed(problem, closed, normal))
         worst = int(np.argmin(forces))
-        if forces[worst] >= -tolerance * size:
+        if forces[worst] >= -problem.tolerance * size:
             break
         new = ContactState.OPEN
         if not closed[worst]:
@@ -125,7 +114,7 @@ def _on_springs(
             slips = np.linalg.norm(speed[problem.contacts.tangents(worst)])
             new = (
                 ContactState.SLIDES
-                if sliding[worst].any() or slips > CREEPS * size
+                if problem.sliding[worst].any() or slips > CREEPS * size
                 else ContactState.STICKS
             )
         states = (*states[:worst], new, *states[worst + 1 :])
@@ -134,9 +123,7 @@ def _on_springs(
     return states, guess
 
 
-def _crept(
-    problem: ScaledProblem, sliding: np.ndarray, states: States, guess: np.ndarray, tolerance: float
-) -> ContactSolution | None:
+def _crept(problem: ScaledProblem, states: States, guess: np.ndarray) -> ContactSolution | None:
     """Return the answer with hardly sliding contacts stuck, for states that lead to none.
 
     If a traction is at its limit although another share of the load would not be, relaxation cannot
@@ -147,24 +134,24 @@ def _crept(
     speeds = np.linalg.norm(rates[count:].reshape(count, -1), axis=1)
     slow = speeds <= CREEPS * (1.0 + float(np.max(np.abs(guess))))
     stuck = tuple(
-        ContactState.STICKS if state.slides and slow[place] and not sliding[place].any() else state
+        ContactState.STICKS
+        if state.slides and slow[place] and not problem.sliding[place].any()
+        else state
         for place, state in enumerate(states)
     )
-    exact = None if stuck == states else _refined(problem, sliding, stuck, guess)
-    return None if exact is None else _checked(problem, sliding, states, exact, tolerance)
+    exact = None if stuck == states else _refined(problem, stuck, guess)
+    return None if exact is None else _checked(problem, states, exact)
 
 
 def _checked(
     problem: ScaledProblem,
-    sliding: np.ndarray,
     states: States,
     exact: SolvedReactions,
-    tolerance: float,
 ) -> ContactSolution | None:
     """Return the answer of reactions; None if they violate the conditions."""
-    states, exact = _held(problem, sliding, states, exact)
-    answer = answer_of(problem, exact, states, sliding)
-    return answer if answer.residual <= tolerance else None
+    states, exact = _held(problem, states, exact)
+    answer = answer_of(problem, exact, states)
+    return answer if answer.residual <= problem.tolerance else None
 
 
 def _starts(problem: ScaledProblem) -> tuple[np.ndarray, ...]:
@@ -174,35 +161,27 @@ def _starts(problem: ScaledProblem) -> tuple[np.ndarray, ...]:
     return np.zeros(size), held, np.where(np.arange(size) < count, 1.0, 0.0)
 
 
-def _relaxed_answer(
-    problem: ScaledProblem, sliding: np.ndarray, start: np.ndarray, tolerance: float
-) -> ContactSolution | None:
+def _relaxed_answer(problem: ScaledProblem, start: np.ndarray) -> ContactSolution | None:
     """Return the answer that relaxation reaches; None if there is none."""
-    for reactions in relaxed(problem, sliding, start):
-        states = states_of(problem, sliding, reactions)
-        answer = _certified(problem, sliding, states, reactions, tolerance)
+    for reactions in relaxed(problem, start):
+        states = states_of(problem, reactions)
+        answer = _certified(problem, states, reactions)
         if answer is None:
-            answer = _crept(problem, sliding, states, reactions, tolerance)
+            answer = _crept(problem, states, reactions)
         if answer is not None:
             return answer
     return None
 
 
-def _grown_answer(
-    problem: ScaledProblem, sliding: np.ndarray, tolerance: float
-) -> ContactSolution | None:
+def _grown_answer(problem: ScaledProblem) -> ContactSolution | None:
     """Return the answer reached from the frictionless one as friction grows; None if none."""
     contacts, start = problem.contacts, np.zeros(len(problem.free))
     answer = None
     for share in np.arange(1, GROWTHS + 1) / GROWTHS:
-        less = Contacts(
-            contacts.matrix,
-            contacts.friction * share,
-            contacts.static * share,
-            contacts.directions,
-            contacts.names,
+        less = replace(
+            contacts, friction=contacts.friction * share, static_friction=contacts.static * share
         )
-        answer = _relaxed_answer(replace(problem, contacts=less), sliding, start, tolerance)
+        answer = _relaxed_answer(replace(problem, contacts=less), start)
         if answer is None:
             return None
         start = answer.reactions / problem.reactions
@@ -260,7 +239,7 @@ def _directions(problem: ScaledProblem, normal: float | None) -> list[np.ndarray
 
 
 def _held(
-    problem: ScaledProblem, sliding: np.ndarray, states: States, exact: SolvedReactions
+    problem: ScaledProblem, states: States, exact: SolvedReactions
 ) -> tuple[States, SolvedReactions]:
     """Make contacts without slip stick, if other reactions of the same motion are in their cones.
 
@@ -273,11 +252,11 @@ def _held(
     closed = exact.reactions[:count] > 0.0
     wanted = tuple(
         ContactState.STICKS
-        if state.slides and still[place] and closed[place] and not sliding[place].any()
+        if state.slides and still[place] and closed[place] and not problem.sliding[place].any()
         else state
         for place, state in enumerate(states)
     )
-    if any(state.slides and not sliding[place].any() for place, state in enumerate(wanted)):
+    if any(state.slides and not problem.sliding[place].any() for place, state in enumerate(wanted)):
         return states, exact
     choices = tuple(
         (
@@ -288,7 +267,7 @@ def _held(
                 tuple(map(float, along)),
             ),
         )
-        for state, along in zip(wanted, sliding, strict=True)
+        for state, along in zip(wanted, problem.sliding, strict=True)
     )
     mode = all_modes(choices)
     if wanted == states and use(problem, mode, exact.reactions) <= 1.0:
@@ -306,9 +285,7 @@ def _held(
     return wanted, SolvedReactions(reactions, False, not family.presses, not family.moves)
 
 
-def _refined(
-    problem: ScaledProblem, sliding: np.ndarray, states: States, guess: np.ndarray
-) -> SolvedReactions | None:
+def _refined(problem: ScaledProblem, states: States, guess: np.ndarray) -> SolvedReactions | None:
     """Make reactions exact by Newton's method; return None if it does not converge."""
     reactions, count = np.array(guess), problem.contacts.count
     free = np.eye(len(reactions))
@@ -323,7 +300,7 @@ def _refined(
         idle = np.zeros((len(rows), len(reactions)))
         idle[:, closed] = rows
     for _ in range(ROUNDS):
-        missed, slopes = _equations(problem, sliding, states, reactions)
+        missed, slopes = _equations(problem, states, reactions)
         missed, slopes = np.append(missed, idle @ reactions), np.vstack([slopes, idle])
         # Slow slips turn quickly, so they are not a measure for the other equations.
         each = np.max(np.abs(slopes), axis=1)
@@ -348,7 +325,7 @@ def _refined(
 
 
 def _equations(
-    problem: ScaledProblem, sliding: np.ndarray, states: States, reactions: np.ndarray
+    problem: ScaledProblem, states: States, reactions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the residual of the equations of states for given reactions, and its slopes."""
     contacts = problem.contacts
@@ -367,7 +344,7 @@ def _equations(
             missed[rows], slopes[rows] = rates[rows], contacts.matrix[rows]
         elif state.slides:
             limit = contacts.friction[contact] * reactions[contact]
-            direction, turning = sliding[contact], 0.0
+            direction, turning = problem.sliding[contact], 0.0
             if not direction.any():
                 slip = rates[rows]
                 speed = float(np.linalg.norm(slip)) or 1.0

@@ -12,7 +12,7 @@ forces in the smooth motion, velocities and impulses in an impact.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,8 @@ from numpy.typing import ArrayLike
 from daesolve.contact.complementarity.horizontal import finite_numbers
 from daesolve.errors import OutOfRangeError, PosingError
 
+TOLERANCE = 1e-10
+"""The accepted violation of a condition, relative to its terms."""
 SYMMETRIC = 1e-9
 """The accepted asymmetry of A, relative to the geometric mean of its diagonal entries."""
 
@@ -93,11 +95,8 @@ class Contacts:
                 "coefficients of friction must be >= 0, and static ones at least as large: they "
                 f"are {friction} and {static}"
             )
-        for name, value in (
-            ("matrix", matrix),
-            ("friction", friction),
-            ("static_friction", static),
-        ):
+        frozen = {"matrix": matrix, "friction": friction, "static_friction": static}
+        for name, value in frozen.items():
             object.__setattr__(self, name, _frozen(value))
         object.__setattr__(self, "names", names)
 
@@ -247,8 +246,12 @@ class ScaledProblem:
         Lower bounds of scaled normal reactions: (n,), zero except in the expansion of an impact.
     reactions, rates
         Units: (k,) each.
+    sliding
+        Unit vectors in which contacts slide, zero at rest: (n, directions).
     springs
         Whether undetermined loads are those of equal springs under all contacts.
+    tolerance
+        The accepted violation of a condition, relative to its terms.
     """
 
     contacts: Contacts
@@ -256,28 +259,39 @@ class ScaledProblem:
     least: np.ndarray
     reactions: np.ndarray
     rates: np.ndarray
-    springs: bool = False
+    sliding: np.ndarray
+    springs: bool
+    tolerance: float
 
 
 def scaled_problem(
-    contacts: Contacts, free: np.ndarray, least: np.ndarray | None = None, *, springs: bool = False
+    contacts: Contacts,
+    free: np.ndarray,
+    least: np.ndarray | None = None,
+    sliding: np.ndarray | None = None,
+    *,
+    springs: bool = False,
+    tolerance: float = TOLERANCE,
 ) -> ScaledProblem:
-    """Return the problem in its own units; `least` (n,) in the unit of reactions."""
+    """Return the problem in its own units; `least` (n,) in the unit of reactions.
+
+    All contacts are at rest unless the directions are given in which they slide.
+    """
     count = contacts.count
     units = 1.0 / np.sqrt(np.diag(contacts.matrix)[:count])
     each = np.concatenate([units, np.repeat(units, contacts.directions)])
     own_least = np.zeros(count) if least is None else least / units
     own_free = each * free
     size = max(float(np.max(np.abs(own_free))), float(np.max(own_least))) or 1.0
-    scaled = Contacts(
-        contacts.matrix * np.outer(each, each),
-        contacts.friction,
-        contacts.static,
-        contacts.directions,
-        contacts.names,
-    )
     return ScaledProblem(
-        scaled, own_free / size, own_least / size, each * size, size / each, springs
+        replace(contacts, matrix=contacts.matrix * np.outer(each, each)),
+        own_free / size,
+        own_least / size,
+        reactions=each * size,
+        rates=size / each,
+        sliding=np.zeros((count, contacts.directions)) if sliding is None else sliding,
+        springs=springs,
+        tolerance=tolerance,
     )
 
 
