@@ -300,8 +300,7 @@ def answer_of(problem: ScaledProblem, solved: SolvedReactions, states: States) -
 
 
 def not_preceded(
-    problem: ScaledProblem,
-    answers: Sequence[ContactSolution],
+    problem: ScaledProblem, answers: Sequence[ContactSolution]
 ) -> tuple[ContactSolution, ...]:
     """Remove answers that begin to slide although larger static friction still holds them.
 

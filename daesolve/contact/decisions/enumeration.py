@@ -83,10 +83,7 @@ def found_in(problem: ScaledProblem, modes: Modes) -> list[ModeReactions]:
     return found
 
 
-def answers_of(
-    problem: ScaledProblem,
-    found: list[ModeReactions],
-) -> tuple[ContactSolution, ...]:
+def answers_of(problem: ScaledProblem, found: list[ModeReactions]) -> tuple[ContactSolution, ...]:
     """Return the results of modes as answers, each motion once."""
     groups: list[list[ModeReactions]] = []
     for one in found:

@@ -144,9 +144,7 @@ def _crept(problem: ScaledProblem, states: States, guess: np.ndarray) -> Contact
 
 
 def _checked(
-    problem: ScaledProblem,
-    states: States,
-    exact: SolvedReactions,
+    problem: ScaledProblem, states: States, exact: SolvedReactions
 ) -> ContactSolution | None:
     """Return the answer of reactions; None if they violate the conditions."""
     states, exact = _held(problem, states, exact)

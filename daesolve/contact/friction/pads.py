@@ -82,10 +82,7 @@ def _uniform(speeds: SpeedComparison) -> tuple[ca.SX, ca.SX]:
     slide = 2.0 * cosine + complement * sine
     both = (6.0 - parameter) * cosine + (3.0 - 2.0 * parameter) * complement * sine + product - sine
     apart = product - cosine - sine - 2.0 * complement * sine
-    return (
-        4.0 / (3.0 * math.pi) * slide,
-        2.0 / (9.0 * math.pi) * (both + speeds.lean * apart),
-    )
+    return (4.0 / (3.0 * math.pi) * slide, 2.0 / (9.0 * math.pi) * (both + speeds.lean * apart))
 
 
 def _tabulated(speeds: SpeedComparison, exponent: float) -> tuple[ca.SX, ca.SX]:

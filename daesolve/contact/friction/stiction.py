@@ -247,9 +247,7 @@ def stiction_limit(
 
 
 def _sides(
-    body: Callable[[float], RestingBody],
-    between: tuple[float, float],
-    parameter: str,
+    body: Callable[[float], RestingBody], between: tuple[float, float], parameter: str
 ) -> tuple[float, float]:
     """Return the value at which the body is held, and the value at which it slides."""
     if len(between) != 2 or not all(map(is_number, between)) or between[0] == between[1]:

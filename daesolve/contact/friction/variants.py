@@ -40,12 +40,7 @@ from daesolve.core.posing.guides import SHARP, SMOOTHING, SupportAction
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.system.consistent_state import check_system, parameter_values
 from daesolve.core.system.system import MechanicalSystem
-from daesolve.errors import (
-    OutOfRangeError,
-    PosingError,
-    VariantError,
-    unknown_name,
-)
+from daesolve.errors import OutOfRangeError, PosingError, VariantError, unknown_name
 
 SLIPS = 1e-13
 """A slip counts as nonzero above this, relative to the fastest that the body's speed allows."""

@@ -37,10 +37,7 @@ from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.contacts import TOUCHING
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.results.trajectory.results import Impact
-from daesolve.errors import (
-    ResetError,
-    VariantError,
-)
+from daesolve.errors import ResetError, VariantError
 
 STILL = 1e-10
 """A gap does not change if its rate is below this fraction of its terms.
@@ -349,9 +346,7 @@ class ContactChanges:
         if _smallest(caused[:, len(own) :]) < INDEPENDENT:
             raise self._undetermined(time, among)
         return _Response(
-            caused[:, : len(own)],
-            caused[:, len(own) :],
-            np.abs(gaps) @ np.abs(free) + np.abs(bias),
+            caused[:, : len(own)], caused[:, len(own) :], np.abs(gaps) @ np.abs(free) + np.abs(bias)
         )
 
 

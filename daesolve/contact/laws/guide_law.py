@@ -301,11 +301,7 @@ class GuideLaw(ResetLaw):
 
 def _projection(dynamics: Dynamics) -> Rate:
     """Return what takes the velocities back to the constraints, in the metric of the masses."""
-    split, count, own = (
-        dynamics.position_count,
-        len(dynamics.labels.states),
-        len(dynamics.values),
-    )
+    split, count, own = (dynamics.position_count, len(dynamics.labels.states), len(dynamics.values))
 
     def project(time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         parts = dynamics.matrices(time, x[:count], p[:own])

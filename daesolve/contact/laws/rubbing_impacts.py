@@ -6,11 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact.decisions import (
-    ContactImpact,
-    collide,
-    impact_without_collision,
-)
+from daesolve.contact.decisions import ContactImpact, collide, impact_without_collision
 from daesolve.contact.laws.jams import beyond_jam, growth, stopped_by_jam
 from daesolve.contact.laws.redundant_contacts import PARALLEL
 from daesolve.contact.laws.rubbing_instant import (

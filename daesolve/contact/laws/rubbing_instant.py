@@ -104,9 +104,7 @@ class Rates:
         """Return rates of which some of gaps and of slips, (n,) each, are zero."""
         still = stopped if self.slips.ndim == 1 else stopped[:, None]
         return replace(
-            self,
-            gaps=np.where(held, 0.0, self.gaps),
-            slips=np.where(still, 0.0, self.slips),
+            self, gaps=np.where(held, 0.0, self.gaps), slips=np.where(still, 0.0, self.slips)
         )
 
 

@@ -21,12 +21,7 @@ import numpy as np
 
 from daesolve.contact.decisions import decide
 from daesolve.contact.laws.impacts_end import ImpactsEnd
-from daesolve.contact.laws.jams import (
-    JamGuards,
-    approach,
-    at_limit,
-    sliding_of,
-)
+from daesolve.contact.laws.jams import JamGuards, approach, at_limit, sliding_of
 from daesolve.contact.laws.resting import at_rest
 from daesolve.contact.laws.rubbing_functions import functions_of
 from daesolve.contact.laws.rubbing_impacts import STILL, CollisionResolver, rested

@@ -18,22 +18,11 @@ from daesolve.contact.decisions import ContactSolution, ContactState, decide
 from daesolve.contact.laws.redundant_contacts import PARALLEL
 from daesolve.contact.laws.resting import are_still, at_rest
 from daesolve.contact.laws.rubbing_impacts import STILL
-from daesolve.contact.laws.rubbing_instant import (
-    DecisionState,
-    Rates,
-    TouchingContacts,
-    speeds_of,
-)
+from daesolve.contact.laws.rubbing_instant import DecisionState, Rates, TouchingContacts, speeds_of
 from daesolve.contact.laws.rubbing_law import Arrival, Outcome, RubbingLaw
 from daesolve.contact.laws.rubbing_modes import answer_of, are_chosen, chosen_among, states_of
 from daesolve.contact.laws.shared_friction import Sharing, are_split, independent, remaining
-from daesolve.contact.laws.spatial_modes import (
-    NEAR,
-    SPRINGS,
-    candidates,
-    in_courses,
-    step_until,
-)
+from daesolve.contact.laws.spatial_modes import NEAR, SPRINGS, candidates, in_courses, step_until
 from daesolve.core.equations.contact_rows import SpatialRubbing
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.law import Jump, Setting

@@ -12,13 +12,7 @@ import numpy as np
 from daesolve.contact.decisions import ContactSolution, ContactState
 from daesolve.contact.laws.redundant_contacts import PARALLEL
 from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
-from daesolve.contact.laws.shared_friction import (
-    Shares,
-    are_split,
-    independent,
-    remaining,
-    share,
-)
+from daesolve.contact.laws.shared_friction import Shares, are_split, independent, remaining, share
 from daesolve.core.equations.contact_rows import SpatialRubbing
 from daesolve.errors import UndeterminedContact
 
