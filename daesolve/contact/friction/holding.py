@@ -16,8 +16,8 @@ import numpy as np
 import scipy
 
 from daesolve.contact.friction.direction_flow import BranchFollower, attraction, attractor_from
-from daesolve.contact.friction.short_loads import ShortLoads
 from daesolve.contact.friction.sliding import Sliding
+from daesolve.contact.friction.sticking import ShortLoads
 from daesolve.contact.friction.stiction import YieldingBody, resting_body
 from daesolve.contact.friction.variants import with_variant
 from daesolve.core.expressions.singular_values import rank

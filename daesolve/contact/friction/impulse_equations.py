@@ -11,7 +11,7 @@ its end.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import casadi as ca
@@ -248,18 +248,9 @@ class StepBalance:
     def repeats(self, other: StepBalance) -> bool:
         """Return whether it equals the balance of another step, as for a body at rest."""
         return not self.equations.timed and all(
-            np.array_equal(getattr(self, name), getattr(other, name))
-            for name in (
-                "x",
-                "mass",
-                "momentum",
-                "first",
-                "second",
-                "rows",
-                "aims",
-                "slips",
-                "offsets",
-            )
+            np.array_equal(getattr(self, part.name), getattr(other, part.name))
+            for part in fields(self)
+            if part.name not in ("equations", "time")
         )
 
     def rubs(self, v: np.ndarray, impulses: np.ndarray, smoothing: float) -> SlidingFriction:

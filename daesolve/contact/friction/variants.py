@@ -22,17 +22,16 @@ from daesolve.contact.complementarity.properties import (
     frictionless_sign,
     w_property,
 )
-from daesolve.contact.friction.nonlinear_latex import NUMBERS, nonlinear_latex
 from daesolve.contact.friction.state_functions import PlanarSlips, state_function
 from daesolve.contact.friction.support_balance import VariantState, supported_balance
 from daesolve.contact.friction.variant_forms import (
     FORMS,
+    NUMBERS,
     GaussFunction,
     SupportBalance,
     VariantForm,
-    entry_kind,
     gauss_of,
-    letter_of,
+    nonlinear_latex,
 )
 from daesolve.core.equations.consistency import check_named, complete_start
 from daesolve.core.equations.dynamics import Dynamics
@@ -192,7 +191,7 @@ class VariantProblem:
         """
         if number not in NUMBERS:
             raise OutOfRangeError(f"the equation is {number!r}, but must be 3.1, 3.2, 3.3 or Z")
-        return nonlinear_latex(self.guides, self.velocity_names, number, letter_of, entry_kind)
+        return nonlinear_latex(self.guides, self.velocity_names, number)
 
     def balance(
         self,
