@@ -21,7 +21,7 @@ import numpy as np
 
 from daesolve.contact.complementarity.answers import VariantAnswer
 from daesolve.contact.complementarity.horizontal import Variant
-from daesolve.contact.friction.coming_to_rest import root
+from daesolve.contact.following import root
 from daesolve.contact.friction.direction_flow import (
     Attractor,
     BranchFollower,
