@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.complementarity.horizontal import (
     SINGULAR,
@@ -19,10 +19,9 @@ from daesolve.contact.complementarity.horizontal import (
     variant_of,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 _SHOWN = 8
+SAME = 1e-9
+"""Reactions are the same if their shares of the load differ by less, relative to the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,23 +43,23 @@ class VariantAnswer:
     """
 
     variant: Variant
-    reactions: NDArray[np.float64]
+    reactions: np.ndarray
     determinant: float
     frictionless: float
     names: tuple[str, ...]
 
     @property
-    def signs(self) -> NDArray[np.int_]:
+    def signs(self) -> np.ndarray:
         """+1 if the variant uses the second support, -1 if the first: (m,)."""
         return signs_of(self.variant, len(self.variant))
 
     @property
-    def first(self) -> NDArray[np.float64]:
+    def first(self) -> np.ndarray:
         """Reactions t1 of the first supports (m,), N, none negative."""
         return np.maximum(-self.reactions, 0)
 
     @property
-    def second(self) -> NDArray[np.float64]:
+    def second(self) -> np.ndarray:
         """Reactions t2 of the second supports (m,), N, none negative."""
         return np.maximum(self.reactions, 0)
 
@@ -96,9 +95,7 @@ class VariantAnswer:
 
 
 def answer_at(
-    problem: HorizontalComplementarity,
-    reactions: ArrayLike,
-    variant: Variant | None = None,
+    problem: HorizontalComplementarity, reactions: ArrayLike, variant: Variant | None = None
 ) -> VariantAnswer:
     """Return the answer for given reactions.
 
@@ -122,6 +119,15 @@ def answer_at(
         frictionless=problem.frictionless_determinant(signs),
         names=problem.names,
     )
+
+
+def have_same_reactions(
+    problem: HorizontalComplementarity, one: VariantAnswer, other: VariantAnswer
+) -> bool:
+    """Return whether two answers agree, compared by their shares of the load."""
+    factors = problem.scaling.factors
+    shares = [answer.reactions / factors(answer.signs) for answer in (one, other)]
+    return bool(np.abs(shares[0] - shares[1]).max() <= SAME * np.abs(shares).max())
 
 
 @dataclass(frozen=True)
@@ -169,6 +175,11 @@ class VariantSolution:
         """The answers whose determinants change their sign."""
         return tuple(answer for answer in self.answers if not answer.physical)
 
+    @property
+    def alone(self) -> bool:
+        """Whether there is exactly one answer, and it keeps the sign of its determinant."""
+        return self.complete and len(self.answers) == 1 and self.answers[0].physical
+
     def __str__(self) -> str:
         count = len(self.answers)
         known = "all of them" if self.complete else "there may be more"
@@ -193,9 +204,7 @@ ROUNDING = 4e-15
 """The change of a reaction by rounding, relative to what the equations' terms allow."""
 
 
-def agreeing(
-    matrix: NDArray[np.float64], load: NDArray[np.float64], signs: NDArray[np.int_]
-) -> tuple[NDArray[np.float64], bool]:
+def agreeing(matrix: np.ndarray, load: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, bool]:
     """Solve the equations of an orthant; return whether there is one solution and it lies in it.
 
     Reactions within rounding count as zero, whatever their signs. Rounding is measured relative to
@@ -235,7 +244,7 @@ def agreeing(
     return (reactions, True) if fits and _is_regular(matrix, inverse) else (solved, False)
 
 
-def is_regular(matrix: NDArray[np.float64]) -> bool:
+def is_regular(matrix: np.ndarray) -> bool:
     """Return whether equations determine reactions, by the least condition over all scalings."""
     try:
         return _is_regular(matrix, np.asarray(np.linalg.inv(matrix), dtype=np.float64))
@@ -243,7 +252,7 @@ def is_regular(matrix: NDArray[np.float64]) -> bool:
         return False
 
 
-def _is_regular(matrix: NDArray[np.float64], inverse: NDArray[np.float64]) -> bool:
+def _is_regular(matrix: np.ndarray, inverse: np.ndarray) -> bool:
     """Compare the spectral radius of |J^-1| |J|, the condition number for optimal scaling.
 
     Bauer, Optimally scaled matrices, Numerische Mathematik 5, 1963.
@@ -252,7 +261,7 @@ def _is_regular(matrix: NDArray[np.float64], inverse: NDArray[np.float64]) -> bo
     return bool(condition < 1.0 / SINGULAR)
 
 
-def answer_in(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> VariantAnswer | None:
+def answer_in(problem: HorizontalComplementarity, signs: np.ndarray) -> VariantAnswer | None:
     """Return the answer of an orthant; None if it has none or its equations are singular."""
     try:
         reactions, agrees = agreeing(problem.orthant(signs), problem.load, signs)
@@ -262,7 +271,7 @@ def answer_in(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> Va
 
 
 def answer_of(
-    problem: HorizontalComplementarity, reactions: NDArray[np.float64], signs: NDArray[np.int_]
+    problem: HorizontalComplementarity, reactions: np.ndarray, signs: np.ndarray
 ) -> VariantAnswer:
     """Return the answer for reactions in an orthant.
 

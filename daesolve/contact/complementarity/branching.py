@@ -9,20 +9,15 @@ programme is equation (3.4) of Nikolskii and Smirnov.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from daesolve.contact.complementarity.answers import answer_in
-from daesolve.contact.complementarity.horizontal import SINGULAR
+from daesolve.contact.complementarity.answers import VariantAnswer, answer_in, have_same_reactions
+from daesolve.contact.complementarity.enumeration import solve_orthants
+from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.errors import VariantError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.complementarity.answers import VariantAnswer
-    from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 
 FEW = 5
 """With at most this many open pairs, enumerating is cheaper than bounding."""
@@ -43,8 +38,8 @@ class Programme(NamedTuple):
         Whether no pair has both supports loaded; the reactions are then an answer.
     """
 
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
+    first: np.ndarray
+    second: np.ndarray
     complementary: bool
 
 
@@ -52,8 +47,8 @@ class _Relaxed(NamedTuple):
     """The state of a node: proved empty, or shares t1, t2 (m,) that balance the load best."""
 
     empty: bool
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
+    first: np.ndarray
+    second: np.ndarray
 
 
 class _Leaf(NamedTuple):
@@ -142,7 +137,7 @@ def branch_and_bound(
     return tuple(sorted(answers, key=lambda answer: answer.variant)), complete
 
 
-def _children(node: NDArray[np.int_], relaxed: _Relaxed) -> list[NDArray[np.int_]]:
+def _children(node: np.ndarray, relaxed: _Relaxed) -> list[np.ndarray]:
     """Return the node with its most doubtful pair decided either way, the likelier last."""
     both = np.minimum(relaxed.first, relaxed.second)
     larger = np.maximum(relaxed.first, relaxed.second)
@@ -154,7 +149,7 @@ def _children(node: NDArray[np.int_], relaxed: _Relaxed) -> list[NDArray[np.int_
     return children
 
 
-def _relaxed(problem: HorizontalComplementarity, node: NDArray[np.int_]) -> _Relaxed:
+def _relaxed(problem: HorizontalComplementarity, node: np.ndarray) -> _Relaxed:
     """Balance the load of a node as well as possible.
 
     The unbalanced load enters as slacks, so the programme always has a solution. Its multipliers
@@ -181,23 +176,16 @@ def _relaxed(problem: HorizontalComplementarity, node: NDArray[np.int_]) -> _Rel
     return _Relaxed(bool(empty), *np.split(shares, 2))
 
 
-def _enumerated(problem: HorizontalComplementarity, node: NDArray[np.int_]) -> _Leaf:
+def _enumerated(problem: HorizontalComplementarity, node: np.ndarray) -> _Leaf:
     """Solve every variant of a node."""
     opened = np.flatnonzero(node == 0)
     signs = np.tile(node, (2**opened.size, 1))
     signs[:, opened] = 2 * (np.arange(len(signs))[:, None] >> np.arange(opened.size) & 1) - 1
-    scaled = problem.scaling.problem
-    matrices = scaled.orthant(signs)
-    condition = np.linalg.cond(matrices, 1)
-    regular = condition < 1.0 / SINGULAR
-    matrices[~regular] = np.eye(problem.count)
-    condition[~regular] = 1.0
-    reactions = np.linalg.solve(matrices, scaled.load[:, None])[..., 0]
-    slack = np.maximum(1e-12, np.finfo(float).eps * condition) * np.max(np.abs(reactions), axis=1)
-    fitting = regular & np.all(signs * reactions >= -slack[:, None], axis=1)
+    batch = solve_orthants(problem, signs)
+    fitting = batch.regular & ~batch.wrong().any(axis=1)
     found = [answer_in(problem, signs[index]) for index in np.flatnonzero(fitting)]
     answers = tuple(answer for answer in found if answer is not None)
-    proved = all(_relaxed(problem, signs[index]).empty for index in np.flatnonzero(~regular))
+    proved = all(_relaxed(problem, signs[index]).empty for index in np.flatnonzero(~batch.regular))
     return _Leaf(answers, proved and len(answers) == len(found))
 
 
@@ -205,16 +193,13 @@ def _merge(
     problem: HorizontalComplementarity, answers: list[VariantAnswer], answer: VariantAnswer
 ) -> None:
     """Add an answer if it is new; of equal ones keep the one with the friction-free sign."""
-    factors = problem.scaling.factors
-    shares = answer.reactions / factors(answer.signs)
     for place, other in enumerate(answers):
-        difference = np.abs(shares - other.reactions / factors(other.signs))
-        if np.max(difference) <= ZERO * np.max(np.abs(shares)):
+        if have_same_reactions(problem, answer, other):
             if answer.physical and not other.physical:
                 answers[place] = answer
             return
     answers.append(answer)
 
 
-def _size(load: NDArray[np.float64]) -> float:
+def _size(load: np.ndarray) -> float:
     return float(np.max(np.abs(load))) or 1.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -17,9 +16,6 @@ from daesolve.contact.complementarity.horizontal import (
     variant_of,
 )
 from daesolve.errors import UnsupportedError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST_PAIRS = 16
 """The largest number of pairs for which all variants are solved."""
@@ -53,13 +49,13 @@ class SolvedOrthants:
         The size of a reaction that would equal all terms of a row that it enters: (n, m).
     """
 
-    signs: NDArray[np.int_]
-    regular: NDArray[np.bool_]
-    reactions: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    felt: NDArray[np.float64]
+    signs: np.ndarray
+    regular: np.ndarray
+    reactions: np.ndarray
+    noise: np.ndarray
+    felt: np.ndarray
 
-    def slack(self) -> NDArray[np.float64]:
+    def slack(self) -> np.ndarray:
         """Return the bound below which a reaction counts as zero: (n, m).
 
         Below it, the reaction's share of every row is within the tolerance of the sum of the row's
@@ -67,16 +63,16 @@ class SolvedOrthants:
         """
         return np.maximum(TOLERANCE * self.felt, self.noise)
 
-    def wrong(self) -> NDArray[np.bool_]:
+    def wrong(self) -> np.ndarray:
         """Return which reactions have the wrong sign and are nonzero: (n, m)."""
         return self.signs * self.reactions < -self.slack()
 
-    def settled(self) -> NDArray[np.float64]:
+    def settled(self) -> np.ndarray:
         """Return the reactions with exact zeros for those that count as zero: (n, m)."""
         return np.where(np.abs(self.reactions) <= self.slack(), 0, self.reactions)
 
 
-def all_signs(count: int) -> NDArray[np.int_]:
+def all_signs(count: int) -> np.ndarray:
     """Return the signs of all variants in their lexicographic order: (2^m, m).
 
     Raises
@@ -99,7 +95,7 @@ def promising_orthants(problem: HorizontalComplementarity) -> Iterator[SolvedOrt
         yield solve_orthants(problem, _promising(problem, signs))
 
 
-def _promising(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> NDArray[np.int_]:
+def _promising(problem: HorizontalComplementarity, signs: np.ndarray) -> np.ndarray:
     """Return the orthants worth a closer look, where the signs are nearly right."""
     if len(signs) <= _FEW:
         return signs
@@ -112,14 +108,14 @@ def _promising(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> N
     return signs[(signs * solved >= -_NEAR * largest[:, None]).all(axis=1)]
 
 
-def _batches(count: int) -> Iterator[NDArray[np.int_]]:
+def _batches(count: int) -> Iterator[np.ndarray]:
     signs = all_signs(count)
     size = max(1, _NUMBERS_IN_A_BATCH // count**2)
     for start in range(0, len(signs), size):
         yield signs[start : start + size]
 
 
-def solve_orthants(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> SolvedOrthants:
+def solve_orthants(problem: HorizontalComplementarity, signs: np.ndarray) -> SolvedOrthants:
     """Solve the equations of given orthants (n, m) in one batch."""
     count, scaled = problem.count, problem.scaling.problem
     matrices = scaled.orthant(signs)
@@ -150,7 +146,7 @@ def solve_orthants(problem: HorizontalComplementarity, signs: NDArray[np.int_]) 
     )
 
 
-def singular_orthants(problem: HorizontalComplementarity) -> NDArray[np.int_]:
+def singular_orthants(problem: HorizontalComplementarity) -> np.ndarray:
     """Return the signs of the orthants whose equations are singular to working precision: (n, m).
 
     Raises
@@ -191,7 +187,7 @@ def enumerate_variants(problem: HorizontalComplementarity) -> tuple[VariantAnswe
     UnsupportedError
         If there are more than `MOST_PAIRS` pairs.
     """
-    kept: list[tuple[NDArray[np.float64], VariantAnswer]] = []
+    kept: list[tuple[np.ndarray, VariantAnswer]] = []
     for batch in promising_orthants(problem):
         agreeing = batch.regular & ~batch.wrong().any(axis=1)
         slack, shares = batch.slack(), batch.settled()
@@ -201,11 +197,11 @@ def enumerate_variants(problem: HorizontalComplementarity) -> tuple[VariantAnswe
 
 
 def _merge(
-    kept: list[tuple[NDArray[np.float64], VariantAnswer]],
-    shares: NDArray[np.float64],
-    slack: NDArray[np.float64],
+    kept: list[tuple[np.ndarray, VariantAnswer]],
+    shares: np.ndarray,
+    slack: np.ndarray,
     problem: HorizontalComplementarity,
-    signs: NDArray[np.int_],
+    signs: np.ndarray,
 ) -> None:
     same = [place for place, (others, _) in enumerate(kept) if _alike(others, shares, slack)]
     if any(kept[place][1].physical for place in same):
@@ -217,9 +213,7 @@ def _merge(
         kept[same[0]] = (shares, answer)
 
 
-def _alike(
-    first: NDArray[np.float64], second: NDArray[np.float64], slack: NDArray[np.float64]
-) -> bool:
+def _alike(first: np.ndarray, second: np.ndarray, slack: np.ndarray) -> bool:
     return bool((np.abs(first - second) <= 2 * slack).all())
 
 
@@ -260,7 +254,7 @@ def undetermined_variants(problem: HorizontalComplementarity) -> tuple[Variant, 
     )
 
 
-def _balances(scaled: HorizontalComplementarity, signs: NDArray[np.int_]) -> bool:
+def _balances(scaled: HorizontalComplementarity, signs: np.ndarray) -> bool:
     columns, load = scaled.orthant(signs) * signs, scaled.load
     if not load.any():
         # Among reactions that balance each other, only nonzero ones count.

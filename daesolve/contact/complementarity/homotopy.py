@@ -10,25 +10,22 @@ if the determinant keeps its sign, back towards less friction otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
+from numpy.typing import ArrayLike
 
-from daesolve.contact.complementarity.answers import answer_in, is_regular
-from daesolve.contact.complementarity.horizontal import variant_of
+from daesolve.contact.complementarity.answers import VariantAnswer, answer_in, is_regular
+from daesolve.contact.complementarity.horizontal import (
+    HorizontalComplementarity,
+    Variant,
+    variant_of,
+)
 from daesolve.contact.complementarity.newton import frictionless_reactions, reactions_to_start
 from daesolve.core.expressions.singular_values import singular_directions
 from daesolve.errors import FrictionlessIllPosed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from daesolve.contact.complementarity.answers import VariantAnswer
-    from daesolve.contact.complementarity.horizontal import HorizontalComplementarity, Variant
 
 REAL = 1e-7
 """The imaginary part within which an eigenvalue counts as real, because double ones split into
@@ -75,15 +72,13 @@ class HomotopyPath:
 class _Orthant:
     """The equations (normal + kappa friction) N = load of the signs (m,)."""
 
-    normal: NDArray[np.float64]
-    friction: NDArray[np.float64]
-    load: NDArray[np.float64]
-    signs: NDArray[np.int_]
+    normal: np.ndarray
+    friction: np.ndarray
+    load: np.ndarray
+    signs: np.ndarray
 
     @staticmethod
-    def of(
-        problem: HorizontalComplementarity, load: NDArray[np.float64], signs: NDArray[np.int_]
-    ) -> _Orthant:
+    def of(problem: HorizontalComplementarity, load: np.ndarray, signs: np.ndarray) -> _Orthant:
         first, second = problem.first_normal, problem.second_normal
         assert first is not None
         assert second is not None
@@ -95,7 +90,7 @@ class _Orthant:
             )
         return _Orthant(normal, problem.orthant(signs) - normal, load, signs)
 
-    def reactions(self, kappas: NDArray[np.float64]) -> NDArray[np.float64]:
+    def reactions(self, kappas: np.ndarray) -> np.ndarray:
         """Return reactions at shares of friction (n,) that are not poles: (n, m)."""
         matrices = self.normal + kappas[:, None, None] * self.friction
         return np.asarray(np.linalg.solve(matrices, self.load[:, None])[..., 0], dtype=np.float64)
@@ -104,7 +99,7 @@ class _Orthant:
         """Return the sign of the determinant."""
         return float(np.linalg.slogdet(self.normal + kappa * self.friction)[0])
 
-    def singular(self) -> NDArray[np.float64]:
+    def singular(self) -> np.ndarray:
         """Return the shares of friction at which the equations are singular."""
         return _real_eigenvalues(self.normal, self.friction)
 
@@ -118,16 +113,16 @@ class _Orthant:
         excited = found.dependences(SINGULAR_VALUE * found.values[0]).T @ self.load
         return bool(np.any(np.abs(excited) > ZERO * np.max(np.abs(self.load))))
 
-    def zeros(self) -> NDArray[np.float64]:
+    def zeros(self) -> np.ndarray:
         """Return the shares of friction at which one of the reactions vanishes."""
-        found: list[NDArray[np.float64]] = []
+        found: list[np.ndarray] = []
         for pair in range(len(self.load)):
             normal, friction = self.normal.copy(), self.friction.copy()
             normal[:, pair], friction[:, pair] = self.load, 0.0
             found.append(_real_eigenvalues(normal, friction))
         return np.concatenate(found)
 
-    def violated(self, kappas: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def violated(self, kappas: np.ndarray) -> np.ndarray:
         """Return which reactions have the wrong sign at shares of friction (n,): (n, m)."""
         reactions = self.reactions(kappas)
         largest = np.max(np.abs(reactions), axis=1, keepdims=True)
@@ -138,7 +133,7 @@ class _Orthant:
 class _Branch:
     """A branch up to its end, or up to pairs whose reactions vanish together."""
 
-    signs: NDArray[np.int_]
+    signs: np.ndarray
     kappa: float
     end: str
     variants: tuple[Variant, ...]
@@ -183,7 +178,7 @@ def homotopy(problem: HorizontalComplementarity, start: ArrayLike | None = None)
     return HomotopyPath(answer, branch.kappa, jammed, branch.variants, branch.kinks)
 
 
-def _disturbed(load: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+def _disturbed(load: np.ndarray) -> Iterator[np.ndarray]:
     """Yield loads near one of size 1, in generic directions that are always the same."""
     generator = np.random.default_rng(1)
     for disturbance in DISTURBANCES:
@@ -196,7 +191,7 @@ def _arrived(problem: HorizontalComplementarity, branch: _Branch) -> VariantAnsw
 
 
 def _followed(
-    problem: HorizontalComplementarity, load: NDArray[np.float64], reactions: NDArray[np.float64]
+    problem: HorizontalComplementarity, load: np.ndarray, reactions: np.ndarray
 ) -> _Branch:
     """Follow the branch of a load from orthant to orthant."""
     orthant = _Orthant.of(problem, load, np.where(reactions < 0.0, -1, 1))
@@ -226,7 +221,7 @@ def _followed(
     return branch("undecided")
 
 
-def _piece(orthant: _Orthant, kappa: float, target: float) -> tuple[float, str, NDArray[np.intp]]:
+def _piece(orthant: _Orthant, kappa: float, target: float) -> tuple[float, str, np.ndarray]:
     """Return where the branch leaves an orthant on the way to a target, how, and by which pairs."""
     knots, singular = _knots(orthant, kappa, target)
     violated = orthant.violated((knots[:-1] + knots[1:]) / 2)
@@ -238,9 +233,7 @@ def _piece(orthant: _Orthant, kappa: float, target: float) -> tuple[float, str, 
     return target, "arrived" if target == 1.0 else "returned", np.zeros(0, dtype=np.intp)
 
 
-def _knots(
-    orthant: _Orthant, kappa: float, target: float
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _knots(orthant: _Orthant, kappa: float, target: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of intervals (n + 1,) without sign changes, in the direction of travel.
 
     The second result marks the intervals that end where the equations are singular: (n,).
@@ -259,9 +252,7 @@ def _knots(
     return onwards * np.array([*knots, onwards * target]), np.array([*singular[1:], False])
 
 
-def _real_eigenvalues(
-    normal: NDArray[np.float64], friction: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _real_eigenvalues(normal: np.ndarray, friction: np.ndarray) -> np.ndarray:
     """Return the real kappa at which normal + kappa friction is singular."""
     found = scipy.linalg.eigvals(normal, -friction, check_finite=False)
     values = np.array(found, dtype=np.complex128)

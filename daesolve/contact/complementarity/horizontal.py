@@ -16,14 +16,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.errors import OutOfRangeError, PosingError, VariantError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 Variant = tuple[int, ...]
 """The loaded support of each pair: 1 or 2."""
@@ -62,11 +59,11 @@ class HorizontalComplementarity:
         If a number is not finite.
     """
 
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
-    load: NDArray[np.float64]
-    first_normal: NDArray[np.float64] | None = None
-    second_normal: NDArray[np.float64] | None = None
+    first: np.ndarray
+    second: np.ndarray
+    load: np.ndarray
+    first_normal: np.ndarray | None = None
+    second_normal: np.ndarray | None = None
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -99,16 +96,16 @@ class HorizontalComplementarity:
         return self.load.size
 
     @property
-    def odd(self) -> NDArray[np.float64]:
+    def odd(self) -> np.ndarray:
         """The matrix P = (A2 - A1)/2 of F(N) = P N + B |N|."""
         return (self.second - self.first) / 2
 
     @property
-    def even(self) -> NDArray[np.float64]:
+    def even(self) -> np.ndarray:
         """The matrix B = (A2 + A1)/2 of F(N) = P N + B |N|: friction alone, in aligned pairs."""
         return (self.second + self.first) / 2
 
-    def orthant(self, signs: ArrayLike) -> NDArray[np.float64]:
+    def orthant(self, signs: ArrayLike) -> np.ndarray:
         """Return the matrix J_s of one or many orthants of reactions.
 
         Parameters
@@ -124,12 +121,12 @@ class HorizontalComplementarity:
         second = np.asarray(signs)[..., None, :] > 0
         return np.where(second, self.second, -self.first)
 
-    def __call__(self, reactions: ArrayLike) -> NDArray[np.float64]:
+    def __call__(self, reactions: ArrayLike) -> np.ndarray:
         """Return F(N) = A2 N+ + A1 N-: (m,)."""
         signed = np.asarray(reactions, dtype=float)
         return self.second @ np.maximum(signed, 0) + self.first @ np.maximum(-signed, 0)
 
-    def residual(self, reactions: ArrayLike) -> NDArray[np.float64]:
+    def residual(self, reactions: ArrayLike) -> np.ndarray:
         """Return F(N) - b of signed reactions N: (m,), in units of the load."""
         return self(reactions) - self.load
 
@@ -169,9 +166,7 @@ class HorizontalComplementarity:
         """Return the determinant of J_s without friction, for the same variant."""
         return self.frictionless.determinant(signs)
 
-    def linear(
-        self, base: Sequence[int] | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def linear(self, base: Sequence[int] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the linear complementarity problem w = M z + q about a variant.
 
         Parameters
@@ -224,7 +219,7 @@ class HorizontalComplementarity:
             rows, columns = rows - across, columns - down
         first, second = np.split(columns, 2)
 
-        def scaled(matrix: NDArray[np.float64], powers: NDArray[np.int_]) -> NDArray[np.float64]:
+        def scaled(matrix: np.ndarray, powers: np.ndarray) -> np.ndarray:
             return np.ldexp(matrix, rows[:, None] + powers)
 
         return ScaledComplementarity(
@@ -241,7 +236,7 @@ class HorizontalComplementarity:
         )
 
     @property
-    def _normals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _normals(self) -> tuple[np.ndarray, np.ndarray]:
         assert self.first_normal is not None
         assert self.second_normal is not None
         return self.first_normal, self.second_normal
@@ -260,15 +255,15 @@ class ScaledComplementarity:
     """
 
     problem: HorizontalComplementarity
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
+    first: np.ndarray
+    second: np.ndarray
 
-    def factors(self, signs: ArrayLike) -> NDArray[np.float64]:
+    def factors(self, signs: ArrayLike) -> np.ndarray:
         """Return the factors of the supports that are loaded in orthants: (..., m)."""
         return np.where(np.asarray(signs) > 0, self.second, self.first)
 
 
-def signs_of(variant: Sequence[int], count: int) -> NDArray[np.int_]:
+def signs_of(variant: Sequence[int], count: int) -> np.ndarray:
     """Return the signs (m,) of a variant: +1 for the second support, -1 for the first.
 
     Raises
@@ -288,12 +283,12 @@ def variant_of(signs: ArrayLike) -> Variant:
     return tuple(2 if sign > 0 else 1 for sign in np.asarray(signs))
 
 
-def _halved_powers(sizes: NDArray[np.float64]) -> NDArray[np.int_]:
+def _halved_powers(sizes: np.ndarray) -> np.ndarray:
     """Return half the powers of two of sizes; 0 for a zero size."""
     return np.rint(np.frexp(sizes)[1] / 2).astype(int)
 
 
-def finite_numbers(what: str, given: object) -> NDArray[np.float64]:
+def finite_numbers(what: str, given: object) -> np.ndarray:
     """Return what was given as finite numbers; `what` names it in messages.
 
     Raises
@@ -310,7 +305,7 @@ def finite_numbers(what: str, given: object) -> NDArray[np.float64]:
     return numbers
 
 
-def _columns(what: str, given: object, names: tuple[str, ...]) -> NDArray[np.float64]:
+def _columns(what: str, given: object, names: tuple[str, ...]) -> np.ndarray:
     count = len(names)
     try:
         columns = np.array(given, dtype=float)
@@ -327,6 +322,6 @@ def _columns(what: str, given: object, names: tuple[str, ...]) -> NDArray[np.flo
     return _frozen(columns)
 
 
-def _frozen(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _frozen(numbers: np.ndarray) -> np.ndarray:
     numbers.flags.writeable = False
     return numbers

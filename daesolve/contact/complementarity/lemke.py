@@ -11,20 +11,17 @@ ratio test leaves no ties, so loads under which several reactions vanish cannot 
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-from daesolve.contact.complementarity.answers import answer_in
-from daesolve.contact.complementarity.horizontal import signs_of, variant_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from daesolve.contact.complementarity.answers import VariantAnswer
-    from daesolve.contact.complementarity.horizontal import HorizontalComplementarity, Variant
+from daesolve.contact.complementarity.answers import VariantAnswer, answer_in
+from daesolve.contact.complementarity.horizontal import (
+    HorizontalComplementarity,
+    Variant,
+    signs_of,
+    variant_of,
+)
 
 TIE = 1e-11
 """Ratios that differ by less, relative to the largest number present, are equal."""
@@ -77,7 +74,7 @@ def _bases(count: int) -> list[Variant]:
     return [variant_of(signs) for signs in starts]
 
 
-def _pivoted(problem: HorizontalComplementarity, base: NDArray[np.int_]) -> NDArray[np.int_] | None:
+def _pivoted(problem: HorizontalComplementarity, base: np.ndarray) -> np.ndarray | None:
     """Return the signs for which the artificial reaction is driven out; None in a ray."""
     tableau = _tableau(problem, base)
     if tableau is None:
@@ -105,9 +102,7 @@ def _pivoted(problem: HorizontalComplementarity, base: NDArray[np.int_]) -> NDAr
     return None
 
 
-def _tableau(
-    problem: HorizontalComplementarity, base: NDArray[np.int_]
-) -> NDArray[np.float64] | None:
+def _tableau(problem: HorizontalComplementarity, base: np.ndarray) -> np.ndarray | None:
     """Return [I, -M, -1, q] in units of each reaction; None if the base is singular.
 
     The unit of w_k is (|A_s^-1| |b|)_k, the most that the load could cause. So the path does not
@@ -132,7 +127,7 @@ def _tableau(
     return np.column_stack([np.eye(count), minus, -np.ones(count), load])
 
 
-def _pivot(tableau: NDArray[np.float64], row: int, column: int) -> None:
+def _pivot(tableau: np.ndarray, row: int, column: int) -> None:
     """Make a column a unit vector."""
     tableau[row] /= tableau[row, column]
     factors = tableau[:, column].copy()
@@ -140,9 +135,7 @@ def _pivot(tableau: NDArray[np.float64], row: int, column: int) -> None:
     tableau -= factors[:, None] * tableau[row]
 
 
-def _leaving(
-    tableau: NDArray[np.float64], entering: int, artificial: NDArray[np.bool_]
-) -> int | None:
+def _leaving(tableau: np.ndarray, entering: int, artificial: np.ndarray) -> int | None:
     """Return the row with the lexicographically least ratio; None if nothing bounds it."""
     column = tableau[:, entering]
     rows = np.flatnonzero(column > TIE * max(1.0, float(np.max(np.abs(column)))))

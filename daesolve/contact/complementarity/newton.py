@@ -8,18 +8,12 @@ every load has exactly one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from daesolve.contact.complementarity.answers import agreeing, answer_of
+from daesolve.contact.complementarity.answers import VariantAnswer, agreeing, answer_of
+from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.errors import FrictionlessIllPosed, PosingError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from daesolve.contact.complementarity.answers import VariantAnswer
-    from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 
 MAX_ITERATIONS = 100
 
@@ -57,9 +51,7 @@ def newton(
     return None if found is None else answer_of(problem, found[1], found[0])
 
 
-def reactions_to_start(
-    problem: HorizontalComplementarity, start: ArrayLike | None
-) -> NDArray[np.float64]:
+def reactions_to_start(problem: HorizontalComplementarity, start: ArrayLike | None) -> np.ndarray:
     """Return a start: the given one, or the reactions without friction: (m,).
 
     Raises
@@ -79,7 +71,7 @@ def reactions_to_start(
     return reactions
 
 
-def frictionless_reactions(problem: HorizontalComplementarity) -> NDArray[np.float64]:
+def frictionless_reactions(problem: HorizontalComplementarity) -> np.ndarray:
     """Return the signed reactions without friction: (m,).
 
     Raises
@@ -101,12 +93,8 @@ def frictionless_reactions(problem: HorizontalComplementarity) -> NDArray[np.flo
 
 
 def _iterated(
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    load: NDArray[np.float64],
-    start: NDArray[np.float64],
-    limit: int,
-) -> tuple[NDArray[np.int_], NDArray[np.float64]] | None:
+    first: np.ndarray, second: np.ndarray, load: np.ndarray, start: np.ndarray, limit: int
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Return signs and reactions of the answer."""
     signs = np.where(start < 0.0, -1, 1)
     seen: set[bytes] = set()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact.complementarity.answers import VariantAnswer, VariantSolution, answer_at
+from daesolve.contact.complementarity.answers import (
+    VariantAnswer,
+    VariantSolution,
+    answer_at,
+    have_same_reactions,
+)
 from daesolve.contact.complementarity.branching import branch_and_bound
 from daesolve.contact.complementarity.enumeration import (
     MOST_PAIRS,
@@ -41,16 +45,12 @@ from daesolve.errors import (
     unknown_name,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 POLICIES = ("homotopy", "continuity", "strict", "all")
 METHODS = ("auto", "enumerate", "newton", "lemke", "homotopy", "branch-and-bound")
 
 MOST_ENUMERATED = 10
 """The number of pairs up to which all variants are solved unless a method is requested."""
 
-_SAME = 1e-9
 _SHOWN = 4
 
 
@@ -112,48 +112,31 @@ def solve(
     return _from_no_friction(problem, method, warm)
 
 
-@dataclass(frozen=True)
-class _Search:
-    """The result of a method."""
+def _with_answer(
+    problem: HorizontalComplementarity, search: VariantSolution, answer: VariantAnswer
+) -> VariantSolution:
+    """Return what was found with an answer that replaces its equal, or is added."""
+    others = (one for one in search.answers if not have_same_reactions(problem, one, answer))
+    answers = sorted((*others, answer), key=lambda one: one.variant)
+    return replace(search, answers=tuple(answers))
 
-    answers: tuple[VariantAnswer, ...]
-    complete: bool
-    method: str
-    notes: tuple[str, ...] = ()
 
-    @property
-    def alone(self) -> bool:
-        """Whether there is exactly one answer, and it keeps the sign of its determinant."""
-        return self.complete and len(self.answers) == 1 and self.answers[0].physical
-
-    def having(self, problem: HorizontalComplementarity, answer: VariantAnswer) -> _Search:
-        """Return the same with an answer that replaces its equal, or is added."""
-        others = tuple(one for one in self.answers if not _same(problem, one, answer))
-        answers = sorted((*others, answer), key=lambda one: one.variant)
-        return replace(self, answers=tuple(answers))
-
-    def solution(
-        self, problem: HorizontalComplementarity, chosen: VariantAnswer | None
-    ) -> VariantSolution:
-        few = self.complete and not self.answers and problem.count <= MOST_ENUMERATED
-        return VariantSolution(
-            chosen=chosen,
-            answers=self.answers,
-            complete=self.complete,
-            method=self.method,
-            candidates=every_variant(problem) if few else (),
-            margin=None if chosen is None else friction_margin(problem, chosen.signs),
-            notes=self.notes,
-        )
+def _choose(
+    problem: HorizontalComplementarity, search: VariantSolution, chosen: VariantAnswer | None
+) -> VariantSolution:
+    """Return what was found with a choice, or with every variant if there is no answer."""
+    few = search.complete and not search.answers and problem.count <= MOST_ENUMERATED
+    return replace(
+        search,
+        chosen=chosen,
+        candidates=every_variant(problem) if few else (),
+        margin=None if chosen is None else friction_margin(problem, chosen.signs),
+    )
 
 
 def _found(
-    problem: HorizontalComplementarity,
-    method: str,
-    warm: Sequence[int] | None,
-    *,
-    every: bool,
-) -> _Search:
+    problem: HorizontalComplementarity, method: str, warm: Sequence[int] | None, *, every: bool
+) -> VariantSolution:
     """Search for answers: all of them, or one."""
     alone = contracts(problem)
     names = _methods(problem.count, every, alone) if method == "auto" else (method,)
@@ -166,8 +149,8 @@ def _found(
             answer = _one_answer(problem, name, warm)
             answers, complete = (() if answer is None else (answer,)), False
         if answers or complete:
-            return _Search(answers, complete or alone, name)
-    return _Search((), False, names[-1])
+            return VariantSolution(None, answers, complete or alone, name)
+    return VariantSolution(None, (), False, names[-1])
 
 
 def _methods(count: int, every: bool, alone: bool) -> tuple[str, ...]:
@@ -192,14 +175,14 @@ def _one_answer(
     return homotopy(problem).answer
 
 
-def _enumerated(problem: HorizontalComplementarity) -> _Search:
+def _enumerated(problem: HorizontalComplementarity) -> VariantSolution:
     loose = undetermined_variants(problem)
     notes = tuple(
         f"the equations of variant {variant} are singular and allow this load: its reactions are"
         " not determined"
         for variant in loose
     )
-    return _Search(enumerate_variants(problem), not loose, "enumerate", notes)
+    return VariantSolution(None, enumerate_variants(problem), not loose, "enumerate", notes=notes)
 
 
 def _all(
@@ -215,13 +198,13 @@ def _all(
         method = "enumerate" if problem.count <= MOST_PAIRS else "branch-and-bound"
     search = _found(problem, method, warm, every=True)
     search = replace(search, notes=(*search.notes, *notes))
-    return search.solution(problem, search.answers[0] if search.alone and not notes else None)
+    return _choose(problem, search, search.answers[0] if search.alone and not notes else None)
 
 
-def _strict(problem: HorizontalComplementarity, search: _Search) -> VariantSolution:
+def _strict(problem: HorizontalComplementarity, search: VariantSolution) -> VariantSolution:
     if search.alone:
-        return search.solution(problem, search.answers[0])
-    solution = search.solution(problem, None)
+        return _choose(problem, search, search.answers[0])
+    solution = _choose(problem, search, None)
     _refuse_none(solution)
     raise _ambiguous(solution)
 
@@ -232,15 +215,15 @@ def _from_no_friction(
     if contracts(problem):
         search = _found(problem, method, warm, every=False)
         if search.alone:
-            return search.solution(problem, search.answers[0])
+            return _choose(problem, search, search.answers[0])
     path = homotopy(problem)
     arrived = path.answer if path.answer is not None and path.answer.physical else None
     if arrived is not None:
-        search = _found(problem, method, warm, every=False).having(problem, arrived)
-        return search.solution(problem, arrived)
+        search = _found(problem, method, warm, every=False)
+        return _choose(problem, _with_answer(problem, search, arrived), arrived)
     search = _found(problem, method, warm, every=True)
     ends = f"the branch from no friction ends at {path.kappa_reached:.4g} of the friction"
-    solution = replace(search.solution(problem, None), jam_at=path.kappa_reached)
+    solution = replace(_choose(problem, search, None), jam_at=path.kappa_reached)
     _refuse_none(solution)
     if len(solution.physical) != 1 or not solution.complete:
         raise _ambiguous(solution, ends)
@@ -253,13 +236,6 @@ def _from_no_friction(
     )
 
 
-def _same(problem: HorizontalComplementarity, one: VariantAnswer, other: VariantAnswer) -> bool:
-    """Return whether two answers have the same reactions, compared by their shares of the load."""
-    scaling = problem.scaling
-    shares = [answer.reactions / scaling.factors(answer.signs) for answer in (one, other)]
-    return bool(np.abs(shares[0] - shares[1]).max() <= _SAME * np.abs(shares).max())
-
-
 def _continued(
     problem: HorizontalComplementarity, method: str, warm: Sequence[int] | None
 ) -> VariantSolution:
@@ -267,18 +243,18 @@ def _continued(
         raise PosingError('policy "continuity" needs the previous variant: warm=(2, 1, ...)')
     following = _following(problem, signs_of(warm, problem.count))
     if following is not None and method == "auto":
-        return _Search((following,), False, "continuity").solution(problem, following)
+        return _choose(problem, VariantSolution(None, (following,), False, "continuity"), following)
     search = _found(problem, method, warm, every=True)
     if following is None:
         raise BranchLost(
             f"the motion cannot go on from variant {tuple(warm)}: reactions have changed sign, "
             "and the next variant is not an answer, or leads back",
-            search.solution(problem, None),
+            _choose(problem, search, None),
         )
-    return search.having(problem, following).solution(problem, following)
+    return _choose(problem, _with_answer(problem, search, following), following)
 
 
-def _following(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> VariantAnswer | None:
+def _following(problem: HorizontalComplementarity, signs: np.ndarray) -> VariantAnswer | None:
     """Return the answer of a variant, or of the one with the pairs that changed sign reversed."""
     answer, wrong = _solved(problem, signs)
     if answer is None or not wrong.any():
@@ -288,8 +264,8 @@ def _following(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> V
 
 
 def _solved(
-    problem: HorizontalComplementarity, signs: NDArray[np.int_]
-) -> tuple[VariantAnswer | None, NDArray[np.bool_]]:
+    problem: HorizontalComplementarity, signs: np.ndarray
+) -> tuple[VariantAnswer | None, np.ndarray]:
     """Return a variant's answer, None if not physical, and where its signs are wrong."""
     solved = solve_orthants(problem, signs[None])
     reactions = solved.settled()[0] * problem.scaling.factors(signs)

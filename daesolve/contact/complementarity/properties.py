@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.complementarity.enumeration import (
     MOST_PAIRS,
@@ -15,9 +14,6 @@ from daesolve.contact.complementarity.enumeration import (
 )
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity, variant_of
 from daesolve.errors import FrictionlessIllPosed, VariantError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _GOLDEN = (np.sqrt(5) - 1) / 2
 _REAL = 1e-7

@@ -12,14 +12,11 @@ rocking block. The agreement of successive limits shows how accurate they are; s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.errors import OutOfRangeError, PosingError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 LEAST_LIMITS = 3
 """The number of successive limits that must agree."""
@@ -113,34 +110,9 @@ def accumulation(
     )
 
 
-def early_by(speed: float, pull: float, restitution: float) -> float:
-    """Return how much earlier, s, a motion ends if its bounces are cut off.
-
-    Parameters
-    ----------
-    speed
-        The speed at which the contact would have left the last impact, m/s.
-    pull
-        The acceleration with which its gap closes, m/s^2, positive.
-    restitution
-        e, below 1.
-
-    Raises
-    ------
-    OutOfRangeError
-        An argument is out of range.
-    """
-    if not (speed >= 0.0 and pull > 0.0 and 0.0 <= restitution < 1.0):
-        raise OutOfRangeError(
-            "bounces end only where a contact is pulled back with a restitution below 1: the "
-            f"speed is {speed}, the pull {pull}, the restitution {restitution}"
-        )
-    return 2.0 * speed / (pull * (1.0 - restitution))
-
-
 def _checked(
     times: ArrayLike, tolerance: float, speeds: ArrayLike | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+) -> tuple[np.ndarray, np.ndarray | None]:
     instants = np.asarray(times, dtype=np.float64)
     leaving = None if speeds is None else np.asarray(speeds, dtype=np.float64)
     if instants.ndim != 1 or np.any(np.diff(instants) <= 0.0):

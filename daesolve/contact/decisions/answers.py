@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daesolve.contact.decisions.touching import ScaledProblem
 from daesolve.errors import AmbiguousMotion, NoMotion, UncertifiedContact, UndeterminedContact
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.touching import ScaledProblem
 
 _SHOWN = 4
 
@@ -40,7 +35,7 @@ class ContactState(Enum):
 States = tuple[ContactState, ...]
 
 
-def sliding_state(direction: NDArray[np.float64]) -> ContactState:
+def sliding_state(direction: np.ndarray) -> ContactState:
     """Return the state of a contact that slides in a direction, (1,) in the plane."""
     if direction.size > 1:
         return ContactState.SLIDES
@@ -81,26 +76,26 @@ class ContactSolution:
     """
 
     states: States
-    normal: NDArray[np.float64]
-    tangential: NDArray[np.float64]
-    gap_rates: NDArray[np.float64]
-    slip_rates: NDArray[np.float64]
+    normal: np.ndarray
+    tangential: np.ndarray
+    gap_rates: np.ndarray
+    slip_rates: np.ndarray
     residual: float
     also: tuple[States, ...] = ()
     reactions_determined: bool = True
     normal_determined: bool = True
     motion_determined: bool = True
     springs: bool = False
-    family: tuple[NDArray[np.float64], ...] = ()
+    family: tuple[np.ndarray, ...] = ()
     names: tuple[str, ...] = ()
 
     @property
-    def reactions(self) -> NDArray[np.float64]:
+    def reactions(self) -> np.ndarray:
         """All reactions, in the order of the rows: (k,)."""
         return np.concatenate([self.normal, self.tangential.ravel()])
 
     @property
-    def rates(self) -> NDArray[np.float64]:
+    def rates(self) -> np.ndarray:
         """All rates, in the order of the rows: (k,)."""
         return np.concatenate([self.gap_rates, self.slip_rates.ravel()])
 
@@ -217,12 +212,7 @@ def listed(answers: Sequence[ContactSolution]) -> str:
     return "; ".join(str(answer) for answer in answers[:_SHOWN]) + more
 
 
-def residual_of(
-    problem: ScaledProblem,
-    reactions: NDArray[np.float64],
-    states: States,
-    directions: NDArray[np.float64],
-) -> float:
+def residual_of(problem: ScaledProblem, reactions: np.ndarray, states: States) -> float:
     """Return the largest violation of a condition, relative to the terms of the condition.
 
     Parameters
@@ -233,8 +223,6 @@ def residual_of(
         Scaled: (k,).
     states
         The assumed state of each contact.
-    directions
-        Unit vectors of sliding where known, otherwise zero: (n, directions).
     """
     contacts = problem.contacts
     rates = contacts.matrix @ reactions + problem.free
@@ -246,7 +234,7 @@ def residual_of(
         normal, gap = reactions[contact] - problem.least[contact], rates[contact]
         tangents = contacts.tangents(contact)
         friction, slip = reactions[tangents], rates[tangents]
-        known, rubs = directions[contact], float(np.linalg.norm(friction))
+        known, rubs = problem.sliding[contact], float(np.linalg.norm(friction))
         slip_size = float(np.max(rate_size[tangents]))
         # Of two nonnegative numbers whose product is zero, the smaller is zero.
         worst = max(worst, abs(min(normal / size, gap / rate_size[contact])))
@@ -270,24 +258,28 @@ def residual_of(
     return worst
 
 
-def answer_of(
-    problem: ScaledProblem,
-    reactions: NDArray[np.float64],
-    states: States,
-    directions: NDArray[np.float64],
-    *,
-    reactions_determined: bool = True,
-    normal_determined: bool = True,
-    motion_determined: bool = True,
-    springs: bool = False,
-    family: tuple[NDArray[np.float64], ...] = (),
-) -> ContactSolution:
-    """Return the answer of scaled reactions (k,), in true units; see `residual_of`."""
+@dataclass(frozen=True, eq=False)
+class SolvedReactions:
+    """Scaled reactions (k,) that satisfy the equations of states, and what these determine.
+
+    The latter as in `ContactSolution`; the ends of a family are scaled, too.
+    """
+
+    reactions: np.ndarray
+    reactions_determined: bool = True
+    normal_determined: bool = True
+    motion_determined: bool = True
+    springs: bool = False
+    family: tuple[np.ndarray, ...] = ()
+
+
+def answer_of(problem: ScaledProblem, solved: SolvedReactions, states: States) -> ContactSolution:
+    """Return the answer of scaled reactions in true units; see `residual_of`."""
     contacts = problem.contacts
     count, shape = contacts.count, (contacts.count, contacts.directions)
     # Open contacts have no reaction: rounding must not look like a load.
     opened = [place for place, state in enumerate(states) if state is ContactState.OPEN]
-    reactions = reactions.copy()
+    reactions = solved.reactions.copy()
     reactions[contacts.rows(opened)] = 0.0
     rates = contacts.matrix @ reactions + problem.free
     true_reactions, true_rates = reactions * problem.reactions, rates * problem.rates
@@ -297,21 +289,18 @@ def answer_of(
         tangential=true_reactions[count:].reshape(shape),
         gap_rates=true_rates[:count],
         slip_rates=true_rates[count:].reshape(shape),
-        residual=residual_of(problem, reactions, states, directions),
-        reactions_determined=reactions_determined,
-        normal_determined=normal_determined,
-        motion_determined=motion_determined,
-        springs=springs,
-        family=tuple(one * problem.reactions for one in family),
+        residual=residual_of(problem, reactions, states),
+        reactions_determined=solved.reactions_determined,
+        normal_determined=solved.normal_determined,
+        motion_determined=solved.motion_determined,
+        springs=solved.springs,
+        family=tuple(one * problem.reactions for one in solved.family),
         names=contacts.names,
     )
 
 
 def not_preceded(
-    problem: ScaledProblem,
-    answers: Sequence[ContactSolution],
-    sliding: NDArray[np.float64],
-    tolerance: float,
+    problem: ScaledProblem, answers: Sequence[ContactSolution]
 ) -> tuple[ContactSolution, ...]:
     """Remove answers that begin to slide although larger static friction still holds them.
 
@@ -325,13 +314,9 @@ def not_preceded(
         A problem in its own units.
     answers
         Answers in true units.
-    sliding
-        Unit vectors in which contacts slide, zero at rest: (n, directions).
-    tolerance
-        The accepted distance of a traction from its limit, relative to it.
     """
     contacts = problem.contacts
-    greater = (contacts.static > contacts.friction) & ~sliding.any(axis=1)
+    greater = (contacts.static > contacts.friction) & ~problem.sliding.any(axis=1)
 
     def held(one: ContactSolution, other: ContactSolution) -> list[int]:
         """Return contacts that stick in one answer and slide in the other; none if more differs."""
@@ -347,7 +332,7 @@ def not_preceded(
 
     def at_limit(one: ContactSolution, contact: int) -> bool:
         limit = contacts.static[contact] * one.normal[contact]
-        return bool(np.linalg.norm(one.tangential[contact]) >= (1.0 - tolerance) * limit)
+        return bool(np.linalg.norm(one.tangential[contact]) >= (1.0 - problem.tolerance) * limit)
 
     kept = [one for one in answers if not any(held(rival, one) for rival in answers)]
     return tuple(

@@ -7,20 +7,17 @@ of gaps and slips without reactions.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.decisions.answers import Decision
-from daesolve.contact.decisions.enumeration import MOST_MODES, TOLERANCE, all_answers
+from daesolve.contact.decisions.enumeration import MOST_MODES, all_answers
 from daesolve.contact.decisions.modes import choices_of, count_of
 from daesolve.contact.decisions.pivoting import branched_answers, one_answer
 from daesolve.contact.decisions.spatial import spatial_answers
-from daesolve.contact.decisions.touching import Contacts, ScaledProblem, scaled_problem
+from daesolve.contact.decisions.touching import TOLERANCE, Contacts, ScaledProblem, scaled_problem
 from daesolve.errors import OutOfRangeError, PosingError, unknown_name
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 MOST_BRANCHED = 65536
 """The number of modes up to which all that may have an answer are solved: eight contacts at
@@ -78,62 +75,54 @@ def decide(
     if closure is not None and closure not in CLOSURES:
         raise unknown_name("closure", closure, CLOSURES)
     rates = contacts.vector("the rates without reactions", free)
-    problem = scaled_problem(contacts, rates, springs=closure is not None)
-    return decided(problem, directions_of(contacts, slip), method, tolerance)
+    sliding, springs = directions_of(contacts, slip), closure is not None
+    return decided(
+        scaled_problem(contacts, rates, sliding=sliding, springs=springs, tolerance=tolerance),
+        method,
+    )
 
 
-def decided(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    method: str = "auto",
-    tolerance: float = TOLERANCE,
-) -> Decision:
+def decided(problem: ScaledProblem, method: str = "auto") -> Decision:
     """Decide a problem in its own units; see `decide`."""
-    found = _decided(problem, sliding, method, tolerance)
+    found = _decided(problem, method)
     return replace(found, notes=(*found.notes, ASSUMED)) if problem.springs else found
 
 
-def _decided(
-    problem: ScaledProblem, sliding: NDArray[np.float64], method: str, tolerance: float
-) -> Decision:
-    turning = problem.contacts.directions == 2 and bool(
-        np.any(~sliding.any(axis=1) & (problem.contacts.static > 0.0))
-    )
+def _decided(problem: ScaledProblem, method: str) -> Decision:
+    contacts = problem.contacts
+    resting = ~problem.sliding.any(axis=1)
+    turning = contacts.directions == 2 and bool(np.any(resting & (contacts.static > 0.0)))
     if method == "auto":
-        method = "cone" if turning else _affordable(problem, sliding)
-    if turning is not (method == "cone") or (method == "pivot" and problem.contacts.directions > 1):
-        raise PosingError(
-            f"the method {method!r} does not support these contacts: "
-            + (
-                "at rest in space they need 'cone'"
-                if turning
-                else "they need 'enumerate' or 'branch'"
-            )
+        method = "cone" if turning else _affordable(problem)
+    if turning is not (method == "cone") or (method == "pivot" and contacts.directions > 1):
+        need = (
+            "at rest in space they need 'cone'" if turning else "they need 'enumerate' or 'branch'"
         )
-    if method == "pivot" and _holds_more(problem.contacts):
+        raise PosingError(f"the method {method!r} does not support these contacts: {need}")
+    if method == "pivot" and _holds_more(contacts):
         raise PosingError(
             "pivots do not support static friction larger than sliding friction: use 'branch'"
         )
     if method == "enumerate":
-        return Decision(all_answers(problem, sliding, tolerance), True, method)
+        return Decision(all_answers(problem), True, method)
     if method == "branch":
-        return Decision(branched_answers(problem, sliding, tolerance), True, method)
+        return Decision(branched_answers(problem), True, method)
     if method == "pivot":
-        answer = one_answer(problem, sliding, tolerance)
+        answer = one_answer(problem)
         return Decision(() if answer is None else (answer,), False, method, (NOT_PROVED,))
-    answers, complete = spatial_answers(problem, sliding, tolerance)
+    answers, complete = spatial_answers(problem)
     return Decision(answers, complete, method, () if complete else (NOT_PROVED,))
 
 
-def _affordable(problem: ScaledProblem, sliding: NDArray[np.float64]) -> str:
+def _affordable(problem: ScaledProblem) -> str:
     """Return the method for contacts with known directions, from the number of modes."""
-    count = count_of(choices_of(problem, sliding))
+    count = count_of(choices_of(problem))
     if count <= MOST_MODES:
         return "enumerate"
     no_pivots = problem.contacts.directions > 1 or _holds_more(problem.contacts)
     if count <= MOST_BRANCHED or no_pivots:
         return "branch"
-    return "branch" if one_answer(problem, sliding) is None else "pivot"
+    return "branch" if one_answer(problem) is None else "pivot"
 
 
 def _holds_more(contacts: Contacts) -> bool:
@@ -141,7 +130,7 @@ def _holds_more(contacts: Contacts) -> bool:
     return bool(np.any(contacts.static > contacts.friction))
 
 
-def directions_of(contacts: Contacts, slip: ArrayLike | None) -> NDArray[np.float64]:
+def directions_of(contacts: Contacts, slip: ArrayLike | None) -> np.ndarray:
     """Return the unit vectors in which contacts slide, zero at rest.
 
     Raises

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from daesolve.contact.decisions.answers import (
     ContactSolution,
     ContactState,
+    SolvedReactions,
     answer_of,
     not_preceded,
 )
-from daesolve.contact.decisions.cones import DEPENDENT, family_of
 from daesolve.contact.decisions.modes import Modes, all_modes, choices_of, equations, slacks
-from daesolve.contact.decisions.redundancy import possible
-from daesolve.contact.decisions.springs import pressed, sprung
+from daesolve.contact.decisions.reaction_families import (
+    DEPENDENT,
+    family_of,
+    possible,
+    pressed,
+    sprung,
+)
+from daesolve.contact.decisions.touching import ScaledProblem
 from daesolve.core.expressions.singular_values import singular_values
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.touching import ScaledProblem
 
 MOST_MODES = 8192
 """The number of modes up to which all are solved: six contacts at rest."""
-TOLERANCE = 1e-10
-"""The accepted violation of an inequality, relative to its terms."""
 SAME = 1e-8
 """Rates that differ by less, relative to their terms, are the same motion."""
 
@@ -43,63 +42,48 @@ class ModeReactions(NamedTuple):
     ----------
     mode
         A table with the mode as its only row.
-    reactions, rates
-        (k,) each.
+    solved
+        The reactions, and what they determine.
+    rates
+        (k,)
     inside
         The least slack: positive if nothing lies on a border.
-    determined, motion_determined, springs, ends
-        As in `redundancy.Possible`.
-    normal_determined
-        Whether the normal reactions are determined.
     """
 
     mode: Modes
-    reactions: NDArray[np.float64]
-    rates: NDArray[np.float64]
+    solved: SolvedReactions
+    rates: np.ndarray
     inside: float
-    determined: bool = True
-    normal_determined: bool = True
-    motion_determined: bool = True
-    springs: bool = False
-    ends: tuple[NDArray[np.float64], ...] = ()
+
+    @property
+    def reactions(self) -> np.ndarray:
+        """The reactions, (k,)."""
+        return self.solved.reactions
 
 
-def all_answers(
-    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
-) -> tuple[ContactSolution, ...]:
+def all_answers(problem: ScaledProblem) -> tuple[ContactSolution, ...]:
     """Return every motion consistent with some mode, each once.
 
     Parameters
     ----------
     problem
         A problem in its own units.
-    sliding
-        Unit vectors in which contacts slide, zero at rest: (n, directions).
-    tolerance
-        The accepted violation of an inequality, relative to its terms.
     """
-    found = found_in(problem, all_modes(choices_of(problem, sliding)), tolerance)
-    return answers_of(problem, found, sliding, tolerance)
+    found = found_in(problem, all_modes(choices_of(problem)))
+    return answers_of(problem, found)
 
 
-def found_in(
-    problem: ScaledProblem, modes: Modes, tolerance: float = TOLERANCE
-) -> list[ModeReactions]:
+def found_in(problem: ScaledProblem, modes: Modes) -> list[ModeReactions]:
     """Return the reactions of those modes that are possible."""
     size = max(1, _NUMBERS_IN_A_BATCH // len(problem.free) ** 2)
     found: list[ModeReactions] = []
     for start in range(0, len(modes), size):
         batch = modes.some(np.arange(start, min(start + size, len(modes))))
-        found += _solved(problem, batch, tolerance)
+        found += _solved(problem, batch)
     return found
 
 
-def answers_of(
-    problem: ScaledProblem,
-    found: list[ModeReactions],
-    sliding: NDArray[np.float64],
-    tolerance: float = TOLERANCE,
-) -> tuple[ContactSolution, ...]:
+def answers_of(problem: ScaledProblem, found: list[ModeReactions]) -> tuple[ContactSolution, ...]:
     """Return the results of modes as answers, each motion once."""
     groups: list[list[ModeReactions]] = []
     for one in found:
@@ -109,13 +93,11 @@ def answers_of(
                 break
         else:
             groups.append([one])
-    answers = [
-        _answer(problem, group, sliding, tolerance) for group in _without_members(problem, groups)
-    ]
-    return not_preceded(problem, answers, sliding, tolerance)
+    answers = [_answer(problem, group) for group in _without_members(problem, groups)]
+    return not_preceded(problem, answers)
 
 
-def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[ModeReactions]:
+def _solved(problem: ScaledProblem, modes: Modes) -> list[ModeReactions]:
     """Return the possible results in a batch of modes."""
     matrices, right = equations(problem, modes)
     _, logarithms = np.linalg.slogdet(matrices)
@@ -127,36 +109,26 @@ def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Mode
     if doubtful.size:
         sizes = singular_values(matrices[doubtful])
         regular[doubtful] = sizes[:, -1] > DEPENDENT * sizes[:, 0]
-    found = _solved_regular(
-        problem, modes.some(regular), matrices[regular], right[regular], tolerance
-    )
+    found = _solved_regular(problem, modes.some(regular), matrices[regular], right[regular])
     # Of modes with the same motion, the one with most sticking is likeliest inside its borders.
     held = np.sum(modes.sticks, axis=1) + np.sum(modes.closed, axis=1)
     for place in sorted(np.flatnonzero(~regular), key=lambda place: -held[place]):
         one = _solved_singular(
-            problem,
-            modes.some(np.array([place])),
-            (matrices[place], right[place]),
-            found,
-            tolerance,
+            problem, modes.some(np.array([place])), (matrices[place], right[place]), found
         )
         found += [one] if one else []
     return found
 
 
 def _solved_regular(
-    problem: ScaledProblem,
-    modes: Modes,
-    matrices: NDArray[np.float64],
-    right: NDArray[np.float64],
-    tolerance: float,
+    problem: ScaledProblem, modes: Modes, matrices: np.ndarray, right: np.ndarray
 ) -> list[ModeReactions]:
     if not len(modes):
         return []
     reactions = np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0], dtype=np.float64)
     size = 1.0 + np.max(np.abs(reactions), axis=1)
     least = np.min(slacks(problem, modes, reactions), axis=1)
-    near = least >= -(tolerance + _NEAR) * size
+    near = least >= -(problem.tolerance + _NEAR) * size
     modes, reactions, size = modes.some(near), reactions[near], size[near]
     # One refinement recovers the accuracy lost by nearly singular modes.
     missed = right[near] - (matrices[near] @ reactions[..., None])[..., 0]
@@ -165,32 +137,26 @@ def _solved_regular(
     return [
         ModeReactions(
             modes.some(np.array([place])),
-            reactions[place],
+            SolvedReactions(reactions[place]),
             problem.contacts.matrix @ reactions[place] + problem.free,
             float(least[place] / size[place]),
         )
-        for place in np.flatnonzero(least >= -tolerance * size)
-        if not problem.springs or _lifts(problem, modes.closed[place], reactions[place], tolerance)
+        for place in np.flatnonzero(least >= -problem.tolerance * size)
+        if not problem.springs or _lifts(problem, modes.closed[place], reactions[place])
     ]
 
 
-def _lifts(
-    problem: ScaledProblem,
-    closed: NDArray[np.bool_],
-    reactions: NDArray[np.float64],
-    tolerance: float,
-) -> bool:
+def _lifts(problem: ScaledProblem, closed: np.ndarray, reactions: np.ndarray) -> bool:
     """Return whether bodies lift off the springs under all open contacts."""
     forces = pressed(problem, closed, reactions[: problem.contacts.count])
-    return bool(np.all(forces <= tolerance * (1.0 + np.max(np.abs(reactions)))))
+    return bool(np.all(forces <= problem.tolerance * (1.0 + np.max(np.abs(reactions)))))
 
 
 def _solved_singular(
     problem: ScaledProblem,
     mode: Modes,
-    posed: tuple[NDArray[np.float64], NDArray[np.float64]],
+    posed: tuple[np.ndarray, np.ndarray],
     found: list[ModeReactions],
-    tolerance: float,
 ) -> ModeReactions | None:
     """Return the result in a mode with singular equations; None if there is none."""
     family = family_of(problem, *posed)
@@ -204,28 +170,22 @@ def _solved_singular(
         slack = slacks(problem, mode, family.base[None])[0]
         of_rates = np.concatenate([slack[count : 2 * count], slack[4 * count :]])
         size = 1.0 + float(np.max(np.abs(family.base)))
-        if np.min(of_rates) < -tolerance * size:
+        if np.min(of_rates) < -problem.tolerance * size:
             return None
-        like = ModeReactions(mode, family.base, rates, 0.0)
-        if any(one.inside > tolerance and _same_motion(problem, like, one) for one in found):
+        like = ModeReactions(mode, SolvedReactions(family.base), rates, 0.0)
+        if any(
+            one.inside > problem.tolerance and _same_motion(problem, like, one) for one in found
+        ):
             return None
-    known = possible(problem, mode, family, tolerance)
+    known = possible(problem, mode, family)
     if known is None:
         return None
-    if problem.springs and not _lifts(problem, mode.closed[0], known.reactions, tolerance):
+    if problem.springs and not _lifts(problem, mode.closed[0], known.reactions):
         return None
+    if family.moves:
+        rates = problem.contacts.matrix @ known.reactions + problem.free
     least = float(np.min(slacks(problem, mode, known.reactions[None])))
-    return ModeReactions(
-        mode,
-        known.reactions,
-        problem.contacts.matrix @ known.reactions + problem.free if family.moves else rates,
-        least / (1.0 + float(np.max(np.abs(known.reactions)))),
-        known.determined,
-        not family.presses,
-        known.motion_determined,
-        known.springs,
-        known.ends,
-    )
+    return ModeReactions(mode, known, rates, least / (1.0 + float(np.max(np.abs(known.reactions)))))
 
 
 def _same_motion(problem: ScaledProblem, one: ModeReactions, other: ModeReactions) -> bool:
@@ -247,7 +207,7 @@ def _without_members(
         least = np.min(slacks(problem, family.mode, one.reactions[None]))
         return bool(np.max(missed) <= SAME * size and least >= -SAME * size)
 
-    families = [group[0] for group in groups if not group[0].motion_determined]
+    families = [group[0] for group in groups if not group[0].solved.motion_determined]
     return [
         group
         for group in groups
@@ -255,35 +215,20 @@ def _without_members(
     ]
 
 
-def _answer(
-    problem: ScaledProblem,
-    group: list[ModeReactions],
-    sliding: NDArray[np.float64],
-    tolerance: float,
-) -> ContactSolution:
+def _answer(problem: ScaledProblem, group: list[ModeReactions]) -> ContactSolution:
     """Return a motion, in the mode farthest from its borders."""
-    best = max(group, key=lambda one: (one.inside > tolerance, *_rank(one), one.inside))
-    answer = answer_of(
-        problem,
-        best.reactions,
-        best.mode.states_of(0),
-        sliding,
-        reactions_determined=best.determined,
-        normal_determined=best.normal_determined,
-        motion_determined=best.motion_determined,
-        springs=best.springs,
-        family=best.ends,
-    )
+    best = max(group, key=lambda one: (one.inside > problem.tolerance, *_rank(one), one.inside))
+    answer = answer_of(problem, best.solved, best.mode.states_of(0))
     # A contact inside its state keeps it: its other states in modes of this motion are other splits
     # of undetermined reactions.
     size = 1.0 + float(np.max(np.abs(best.reactions)))
     slack = slacks(problem, best.mode, best.reactions[None]).reshape(-1, problem.contacts.count)
-    kept = np.min(slack, axis=0) > tolerance * size
+    kept = np.min(slack, axis=0) > problem.tolerance * size
     others = dict.fromkeys(
         one.mode.states_of(0)
         for one in group
         if np.array_equal(one.mode.states[0, kept], best.mode.states[0, kept])
-        or (one.determined and one.inside > tolerance)
+        or (one.solved.reactions_determined and one.inside > problem.tolerance)
     )
     others.pop(answer.states, None)
     return replace(answer, also=tuple(others))

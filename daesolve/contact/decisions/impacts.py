@@ -13,25 +13,32 @@ Poisson (Glocker): a compression, which is Newton's law with e = 0, and an expan
     0 <= L_N - e L_N(compression)  _|_  gap rate+ >= 0,     -L_T in mu L_N Sgn(slip+).
 
 The kinetic energy changes by L (gamma+ + gamma-) / 2, in the frame in which floors are at rest.
+
+In Painleve's paradox sliding contacts have no forces that let them continue. Impulses may be
+consistent there: an impact without collision, which ends the slip.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.decisions.answers import ContactSolution, Decision, States
 from daesolve.contact.decisions.decisions import decided
-from daesolve.contact.decisions.enumeration import TOLERANCE
-from daesolve.contact.decisions.touching import Contacts, scaled_problem
-from daesolve.errors import OutOfRangeError, UndeterminedContact
+from daesolve.contact.decisions.touching import TOLERANCE, Contacts, scaled_problem
+from daesolve.errors import (
+    AmbiguousMotion,
+    NoMotion,
+    OutOfRangeError,
+    PosingError,
+    UndeterminedContact,
+)
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
+IDLE = 1e-9
+"""Smaller impulses, relative to the largest, do not make an impact without collision."""
 GAIN = 1e-12
 """A gain of energy, relative to the sum of |L| |gamma|, that counts as rounding."""
 
@@ -65,17 +72,17 @@ class ContactImpact:
 
     law: str
     phases: tuple[States, ...]
-    normal: NDArray[np.float64]
-    tangential: NDArray[np.float64]
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
+    normal: np.ndarray
+    tangential: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
     energy: float
     determined: bool
     residual: float
     names: tuple[str, ...]
 
     @property
-    def impulses(self) -> NDArray[np.float64]:
+    def impulses(self) -> np.ndarray:
         """All impulses, in the order of the rows: (k,)."""
         return np.concatenate([self.normal, self.tangential.ravel()])
 
@@ -97,9 +104,9 @@ def impact_of(
     contacts: Contacts,
     law: str,
     phases: tuple[States, ...],
-    impulses: NDArray[np.float64],
-    before: NDArray[np.float64],
-    after: NDArray[np.float64] | None = None,
+    impulses: np.ndarray,
+    before: np.ndarray,
+    after: np.ndarray | None = None,
     *,
     determined: bool = True,
     residual: float = 0.0,
@@ -210,7 +217,7 @@ def poisson(
 
 
 def _of_phases(
-    contacts: Contacts, phases: Sequence[ContactSolution], before: NDArray[np.float64]
+    contacts: Contacts, phases: Sequence[ContactSolution], before: np.ndarray
 ) -> ContactImpact:
     return impact_of(
         contacts,
@@ -224,21 +231,67 @@ def _of_phases(
 
 
 def _decided(
-    contacts: Contacts,
-    free: NDArray[np.float64],
-    least: NDArray[np.float64],
-    springs: bool,
-    tolerance: float,
+    contacts: Contacts, free: np.ndarray, least: np.ndarray, springs: bool, tolerance: float
 ) -> Decision:
     """Decide impulses: in an impact every slip may turn, so no direction is known."""
-    problem = scaled_problem(contacts, free, least, springs=springs)
-    sliding = np.zeros((contacts.count, contacts.directions))
-    return decided(problem, sliding, tolerance=tolerance)
+    return decided(scaled_problem(contacts, free, least, springs=springs, tolerance=tolerance))
 
 
-def coefficients(contacts: Contacts, what: str, given: ArrayLike) -> NDArray[np.float64]:
+def coefficients(contacts: Contacts, what: str, given: ArrayLike) -> np.ndarray:
     """Return a coefficient for each contact (n,), after checking that it lies between 0 and 1."""
     values = np.broadcast_to(np.asarray(given, dtype=float), (contacts.count,))
     if not np.all((values >= 0.0) & (values <= 1.0)):
         raise OutOfRangeError(f"the {what} must lie between 0 and 1, not {given}")
     return values
+
+
+def impact_without_collision(contacts: Contacts, velocities: ArrayLike) -> ContactImpact:
+    """Return the impact of sliding contacts, with gaps at rest, that no forces let continue.
+
+    It is a compression by Newton's law with e = 0, other than the one without impulses. For one
+    contact L = -A^-1 gamma-, after which it is at rest.
+
+    Parameters
+    ----------
+    contacts
+        All contacts with a zero gap.
+    velocities
+        Rates of gaps and slips before: (k,), m/s; the gap rates are zero.
+
+    Raises
+    ------
+    PosingError
+        A gap has a speed.
+    NoMotion
+        No impulses are consistent: friction is too small to end the slip in this way.
+    AmbiguousMotion
+        Several impulses are consistent.
+    """
+    before = contacts.vector("the rates before an impact", velocities)
+    size = float(np.max(np.abs(before)))
+    if np.any(np.abs(before[: contacts.count]) > TOLERANCE * size):
+        raise PosingError("an impact without collision must begin with gaps that do not change")
+    problem = scaled_problem(contacts, before)
+    found = decided(problem)
+    acting = [
+        answer
+        for answer in found.answers
+        if np.max(np.abs(answer.reactions / problem.reactions)) > IDLE
+    ]
+    if not acting:
+        raise NoMotion("no impulses agree with an impact without collision of the contacts", found)
+    if len(acting) > 1:
+        raise AmbiguousMotion(
+            f"{len(acting)} impacts without collision are possible, and the equations do "
+            "not determine which",
+            found,
+        )
+    return impact_of(
+        contacts,
+        "without collision",
+        (acting[0].states,),
+        acting[0].reactions,
+        before,
+        determined=acting[0].reactions_determined,
+        residual=acting[0].residual,
+    )

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.decisions.impacts import ContactImpact, newton, poisson
-from daesolve.contact.decisions.routh import routh
-from daesolve.contact.decisions.sequential import sequential
+from daesolve.contact.decisions.sequential import routh, sequential
 from daesolve.contact.decisions.touching import Contacts
 from daesolve.core.events.choices import LAWS, ON_GAIN, ORDERED, Law, OnGain
 from daesolve.errors import EnergyGain, UnsupportedError, unknown_name
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def collide(

@@ -8,18 +8,15 @@ contacts at rest. In a mode, reactions satisfy linear equations and a list of in
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daesolve.contact.decisions.answers import ContactState, States, sliding_state
+from daesolve.contact.decisions.touching import ScaledProblem
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.touching import ScaledProblem
+_STATES = tuple(ContactState)
 
 
 @dataclass(frozen=True)
@@ -46,6 +43,11 @@ class ContactChoice:
     direction: tuple[float, ...]
     tried: bool = False
 
+    @property
+    def number(self) -> int:
+        """The index of the state in `list(ContactState)`."""
+        return _STATES.index(self.state)
+
 
 @dataclass(frozen=True, eq=False)
 class Modes:
@@ -61,54 +63,41 @@ class Modes:
         The directions of sliding: (modes, n, directions).
     """
 
-    states: NDArray[np.int_]
-    closed: NDArray[np.bool_]
-    sticks: NDArray[np.bool_]
-    tried: NDArray[np.bool_]
-    directions: NDArray[np.float64]
+    states: np.ndarray
+    closed: np.ndarray
+    sticks: np.ndarray
+    tried: np.ndarray
+    directions: np.ndarray
 
     def __len__(self) -> int:
         return len(self.states)
 
-    def some(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Modes:
+    def some(self, which: np.ndarray | np.ndarray) -> Modes:
         """Return only some modes."""
-        return Modes(
-            self.states[which],
-            self.closed[which],
-            self.sticks[which],
-            self.tried[which],
-            self.directions[which],
-        )
+        return Modes(*(getattr(self, column.name)[which] for column in fields(self)))
 
     def states_of(self, mode: int) -> States:
         """Return the states of the contacts in a mode."""
         return tuple(_STATES[int(place)] for place in np.ravel(self.states[mode]))
 
 
-_STATES = tuple(ContactState)
-
-
 Choices = tuple[tuple[ContactChoice, ...], ...]
 """The possible choices of each contact."""
 
 
-def choices_of(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Choices:
+def choices_of(problem: ScaledProblem) -> Choices:
     """Return the possible choices of each contact.
 
     Parameters
     ----------
     problem
         A problem in its own units.
-    sliding
-        Unit vectors in which contacts slide, zero at rest: (n, directions).
     """
-    return tuple(_choices(problem, contact, sliding[contact]) for contact in range(len(sliding)))
+    return tuple(_choices(problem, contact) for contact in range(problem.contacts.count))
 
 
-def _choices(
-    problem: ScaledProblem, contact: int, sliding: NDArray[np.float64]
-) -> tuple[ContactChoice, ...]:
-    contacts = problem.contacts
+def _choices(problem: ScaledProblem, contact: int) -> tuple[ContactChoice, ...]:
+    contacts, sliding = problem.contacts, problem.sliding[contact]
     none = (0.0,) * contacts.directions
     opened = ContactChoice(ContactState.OPEN, False, False, none)
     if sliding.any():
@@ -145,31 +134,15 @@ def all_modes(choices: Choices) -> Modes:
     places = np.indices(sizes).reshape(len(sizes), -1)
     columns = list(zip(choices, places, strict=True))
 
-    def flags(name: str) -> NDArray[np.bool_]:
+    def table(name: str) -> np.ndarray:
         return np.stack(
             [np.array([getattr(one, name) for one in options])[at] for options, at in columns], 1
         )
 
-    return Modes(
-        states=np.stack(
-            [
-                np.array([_STATES.index(one.state) for one in options])[at]
-                for options, at in columns
-            ],
-            1,
-        ),
-        closed=flags("closed"),
-        sticks=flags("sticks"),
-        tried=flags("tried"),
-        directions=np.stack(
-            [np.array([one.direction for one in options])[at] for options, at in columns], 1
-        ),
-    )
+    return Modes(*map(table, ("number", "closed", "sticks", "tried", "direction")))
 
 
-def equations(
-    problem: ScaledProblem, modes: Modes
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def equations(problem: ScaledProblem, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
     """Return the linear equations of modes, matrix reactions = right side.
 
     Returns
@@ -191,9 +164,7 @@ def equations(
     return matrices, right
 
 
-def slacks(
-    problem: ScaledProblem, modes: Modes, reactions: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def slacks(problem: ScaledProblem, modes: Modes, reactions: np.ndarray) -> np.ndarray:
     """Return expressions that must be nonnegative in modes, affine in the reactions; 1 if none.
 
     Parameters

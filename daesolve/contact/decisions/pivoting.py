@@ -13,31 +13,24 @@ A sliding contact has only the first row, with T = -mu N s. (Glocker, Set-Valued
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daesolve.contact.complementarity.answers import VariantAnswer
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.lemke import lemke
 from daesolve.contact.decisions.answers import ContactSolution, ContactState, States, sliding_state
-from daesolve.contact.decisions.enumeration import TOLERANCE, ModeReactions, answers_of, found_in
+from daesolve.contact.decisions.enumeration import ModeReactions, answers_of, found_in
 from daesolve.contact.decisions.modes import Choices, all_modes, choices_of, count_of, equations
-from daesolve.contact.decisions.programmes import impossible
+from daesolve.contact.decisions.reaction_families import impossible
 from daesolve.contact.decisions.relaxation import relaxed, states_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.complementarity.answers import VariantAnswer
-    from daesolve.contact.decisions.touching import ScaledProblem
+from daesolve.contact.decisions.touching import ScaledProblem
 
 LEAF_MODES = 256
 """The number of modes up to which all are solved at once instead of bounded."""
 
 
-def one_answer(
-    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
-) -> ContactSolution | None:
+def one_answer(problem: ScaledProblem) -> ContactSolution | None:
     """Return an answer for contacts in the plane; None if none was found.
 
     Pivots determine the states; if they end in a ray, or reactions are not determined, relaxation
@@ -45,55 +38,53 @@ def one_answer(
 
     Parameters
     ----------
-    problem, sliding, tolerance
+    problem
         As in `enumeration.all_answers`.
     """
-    choices = choices_of(problem, sliding)
-    for states in _named(problem, sliding):
+    choices = choices_of(problem)
+    for states in _named(problem):
         named = tuple(
             tuple(one for one in options if one.state is state) or options
             for options, state in zip(choices, states, strict=True)
         )
-        found = found_in(problem, all_modes(named), tolerance)
+        found = found_in(problem, all_modes(named))
         if found:
-            return answers_of(problem, found, sliding, tolerance)[0]
+            return answers_of(problem, found)[0]
     return None
 
 
-def branched_answers(
-    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
-) -> tuple[ContactSolution, ...]:
+def branched_answers(problem: ScaledProblem) -> tuple[ContactSolution, ...]:
     """Return all answers, by the choices of one contact after another.
 
     Choices that a linear programme without complementarity proves impossible are left out.
 
     Parameters
     ----------
-    problem, sliding, tolerance
+    problem
         As in `enumeration.all_answers`.
     """
     found: list[ModeReactions] = []
-    nodes = [choices_of(problem, sliding)]
+    nodes = [choices_of(problem)]
     while nodes:
         choices = nodes.pop()
         if count_of(choices) <= LEAF_MODES:
-            found += found_in(problem, all_modes(choices), tolerance)
+            found += found_in(problem, all_modes(choices))
             continue
         if _impossible(problem, choices):
             continue
         contact = next(place for place, options in enumerate(choices) if len(options) > 1)
         nodes += [(*choices[:contact], (one,), *choices[contact + 1 :]) for one in choices[contact]]
-    return answers_of(problem, found, sliding, tolerance)
+    return answers_of(problem, found)
 
 
-def _named(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Iterator[States]:
+def _named(problem: ScaledProblem) -> Iterator[States]:
     """Yield the states of an answer as suggested by pivots and relaxation."""
-    linear = _linear(problem, sliding)
+    linear = _linear(problem)
     pivoted = lemke(linear)
     if pivoted is not None:
-        yield _pivoted_states(problem, sliding, pivoted)
-    for reactions in relaxed(problem, sliding, np.zeros(len(problem.free))):
-        yield states_of(problem, sliding, reactions)
+        yield _pivoted_states(problem, pivoted)
+    for reactions in relaxed(problem, np.zeros(len(problem.free))):
+        yield states_of(problem, reactions)
 
 
 def _impossible(problem: ScaledProblem, choices: Choices) -> bool:
@@ -115,10 +106,10 @@ def _impossible(problem: ScaledProblem, choices: Choices) -> bool:
     return impossible(np.vstack(rows), np.concatenate(bounds), matrices[0][kept], right[0][kept])
 
 
-def _linear(problem: ScaledProblem, sliding: NDArray[np.float64]) -> HorizontalComplementarity:
+def _linear(problem: ScaledProblem) -> HorizontalComplementarity:
     """Pose w = M z + q as w - M z = q, with w on the second supports and z on the first ones."""
     contacts = problem.contacts
-    count, signs = contacts.count, sliding[:, 0]
+    count, signs = contacts.count, problem.sliding[:, 0]
     resting = np.flatnonzero(signs == 0.0)
     friction = np.diag(contacts.friction)
     direction = np.diag(np.where(signs == 0.0, 1.0, signs))
@@ -139,19 +130,17 @@ def _linear(problem: ScaledProblem, sliding: NDArray[np.float64]) -> HorizontalC
     return HorizontalComplementarity(-matrix, np.eye(len(load)), load + matrix @ least)
 
 
-def _pivoted_states(
-    problem: ScaledProblem, sliding: NDArray[np.float64], answer: VariantAnswer
-) -> States:
+def _pivoted_states(problem: ScaledProblem, answer: VariantAnswer) -> States:
     """Return the states that correspond to w and z of an answer."""
     count = problem.contacts.count
-    resting = [contact for contact in range(count) if sliding[contact, 0] == 0.0]
+    resting = [contact for contact in range(count) if problem.sliding[contact, 0] == 0.0]
     pushing, limits = answer.first[count:], answer.second[count + len(resting) :]
     states: list[ContactState] = []
     for contact in range(count):
         if answer.first[contact] == 0.0 and problem.least[contact] == 0.0:
             states.append(ContactState.OPEN)
         elif contact not in resting:
-            states.append(sliding_state(sliding[contact]))
+            states.append(sliding_state(problem.sliding[contact]))
         else:
             place = resting.index(contact)
             inside = pushing[place] > 0.0 and limits[place] > 0.0

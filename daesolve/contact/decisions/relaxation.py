@@ -9,16 +9,11 @@ make exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daesolve.contact.decisions.answers import ContactState, States, sliding_state
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.touching import ScaledProblem
+from daesolve.contact.decisions.touching import ScaledProblem
 
 SWEEPS = (4, 8, 16, 32, 64, 128, 256, 512)
 """The numbers of further sweeps after which reactions are yielded."""
@@ -31,17 +26,13 @@ LOADED = 1e-9
 limit."""
 
 
-def relaxed(
-    problem: ScaledProblem, sliding: NDArray[np.float64], start: NDArray[np.float64]
-) -> Iterator[NDArray[np.float64]]:
+def relaxed(problem: ScaledProblem, start: np.ndarray) -> Iterator[np.ndarray]:
     """Yield reactions (k,) after increasing numbers of sweeps.
 
     Parameters
     ----------
     problem
         A problem in its own units.
-    sliding
-        Unit vectors in which contacts slide, zero at rest: (n, directions).
     start
         Initial reactions: (k,).
     """
@@ -49,7 +40,7 @@ def relaxed(
     for sweeps in SWEEPS:
         for _ in range(sweeps):
             before = reactions.copy()
-            _sweep(problem, sliding, reactions)
+            _sweep(problem, reactions)
             change = float(np.max(np.abs(reactions - before)))
             if change <= SETTLED * float(np.max(np.abs(reactions))):
                 yield reactions
@@ -59,9 +50,7 @@ def relaxed(
         yield reactions
 
 
-def states_of(
-    problem: ScaledProblem, sliding: NDArray[np.float64], reactions: NDArray[np.float64]
-) -> States:
+def states_of(problem: ScaledProblem, reactions: np.ndarray) -> States:
     """Return the apparent states of contacts for given reactions (k,)."""
     contacts = problem.contacts
     loaded = LOADED * float(np.max(reactions[: contacts.count], initial=0.0))
@@ -71,8 +60,8 @@ def states_of(
         limit = contacts.friction[contact] * reactions[contact]
         if reactions[contact] <= loaded and problem.least[contact] == 0.0:
             states.append(ContactState.OPEN)
-        elif sliding[contact].any():
-            states.append(sliding_state(sliding[contact]))
+        elif problem.sliding[contact].any():
+            states.append(sliding_state(problem.sliding[contact]))
         elif np.linalg.norm(traction) >= limit * (1.0 - LOADED):
             states.append(sliding_state(-traction))
         else:
@@ -80,9 +69,7 @@ def states_of(
     return tuple(states)
 
 
-def _sweep(
-    problem: ScaledProblem, sliding: NDArray[np.float64], reactions: NDArray[np.float64]
-) -> None:
+def _sweep(problem: ScaledProblem, reactions: np.ndarray) -> None:
     """Update the reactions of each contact in turn."""
     contacts = problem.contacts
     for contact in range(contacts.count):
@@ -91,8 +78,8 @@ def _sweep(
         normal = max(problem.least[contact], reactions[contact] - gap)
         reactions[contact] = normal
         limit = contacts.friction[contact] * normal
-        if sliding[contact].any():
-            reactions[rows] = -limit * sliding[contact]
+        if problem.sliding[contact].any():
+            reactions[rows] = -limit * problem.sliding[contact]
             continue
         block = contacts.matrix[rows, rows]
         stiffness = float(np.trace(block))

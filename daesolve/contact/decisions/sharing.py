@@ -11,12 +11,9 @@ of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 ROUNDS = 60
 """The largest number of Newton steps on the path for each m; a few suffice."""
@@ -33,13 +30,11 @@ LEAST = 1e-14
 class BestShare(NamedTuple):
     """Tractions (n, 2), N, and the remainder of all cones: the least 1 - |T| / (mu N)."""
 
-    tractions: NDArray[np.float64]
+    tractions: np.ndarray
     spare: float
 
 
-def best_share(
-    limits: NDArray[np.float64], tractions: NDArray[np.float64], free: NDArray[np.float64]
-) -> BestShare:
+def best_share(limits: np.ndarray, tractions: np.ndarray, free: np.ndarray) -> BestShare:
     """Return the tractions of a family that use their cones least.
 
     Parameters
@@ -64,7 +59,7 @@ def best_share(
         size *= SHRINKS
 
 
-def _newton_step(bent: NDArray[np.float64], gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+def _newton_step(bent: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """Return the step to where the gradient vanishes."""
     try:
         return np.asarray(-np.linalg.solve(bent, gradient), dtype=np.float64)
@@ -74,8 +69,8 @@ def _newton_step(bent: NDArray[np.float64], gradient: NDArray[np.float64]) -> ND
 
 
 def _on_path(
-    found: NDArray[np.float64], spare: float, slopes: NDArray[np.float64], size: float
-) -> tuple[NDArray[np.float64], float]:
+    found: np.ndarray, spare: float, slopes: np.ndarray, size: float
+) -> tuple[np.ndarray, float]:
     """Return the point of the path for m = size, by damped Newton steps from another point."""
     last = found, spare
     for _ in range(ROUNDS):

@@ -13,31 +13,33 @@ answer.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from daesolve.contact.decisions.answers import (
     ContactSolution,
     ContactState,
+    SolvedReactions,
     States,
     answer_of,
     not_preceded,
 )
-from daesolve.contact.decisions.cones import DEPENDENT, family_of, least_used, use
 from daesolve.contact.decisions.modes import ContactChoice, all_modes, equations
+from daesolve.contact.decisions.reaction_families import (
+    DEPENDENT,
+    family_of,
+    idle_rows,
+    least_used,
+    pressed,
+    shortest,
+    sprung,
+    use,
+)
 from daesolve.contact.decisions.relaxation import relaxed, states_of
-from daesolve.contact.decisions.springs import idle_rows, pressed, sprung
-from daesolve.contact.decisions.touching import Contacts
+from daesolve.contact.decisions.touching import ScaledProblem
 from daesolve.core.expressions.singular_values import singular_directions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from daesolve.contact.decisions.touching import ScaledProblem
 
 GROWTHS = 50
 """The number of steps in which friction grows, if full friction at once fails."""
@@ -57,58 +59,39 @@ SAME = 1e-7
 """Rates that differ by less, relative to their terms, are the same motion."""
 
 
-def spatial_answers(
-    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float
-) -> tuple[tuple[ContactSolution, ...], bool]:
+def spatial_answers(problem: ScaledProblem) -> tuple[tuple[ContactSolution, ...], bool]:
     """Return answers that satisfy all conditions, and whether they are proved to be all.
 
     Parameters
     ----------
     problem
         A problem in its own units.
-    sliding
-        Unit vectors in which contacts slide, zero at rest: (n, 2).
-    tolerance
-        The accepted violation of a condition, relative to its terms.
     """
     alone = problem.contacts.count == 1
     if alone:
-        found = [
-            _certified(problem, sliding, states, guess, tolerance)
-            for states, guess in _single(problem)
-        ]
+        found = [_certified(problem, states, guess) for states, guess in _single(problem)]
     else:
-        found = [_relaxed_answer(problem, sliding, start, tolerance) for start in _starts(problem)]
+        found = [_relaxed_answer(problem, start) for start in _starts(problem)]
         if not any(found):
-            found.append(_grown_answer(problem, sliding, tolerance))
+            found.append(_grown_answer(problem))
     answers: list[ContactSolution] = []
     for answer in found:
         if answer is not None and not _known(problem, answers, answer):
             answers.append(answer)
-    return not_preceded(problem, answers, sliding, tolerance), alone
+    return not_preceded(problem, answers), alone
 
 
-def _certified(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    states: States,
-    guess: NDArray[np.float64],
-    tolerance: float,
-) -> ContactSolution | None:
+def _certified(problem: ScaledProblem, states: States, guess: np.ndarray) -> ContactSolution | None:
     """Return the answer near reactions (k,) and states; None if they lead to none."""
     if problem.springs:
-        states, guess = _on_springs(problem, sliding, states, guess, tolerance)
-    exact = _refined(problem, sliding, states, guess)
-    return None if exact is None else _checked(problem, sliding, states, exact, tolerance)
+        states, guess = _on_springs(problem, states, guess)
+    exact = _refined(problem, states, guess)
+    return None if exact is None else _checked(problem, states, exact)
 
 
 def _on_springs(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    states: States,
-    guess: NDArray[np.float64],
-    tolerance: float,
-) -> tuple[States, NDArray[np.float64]]:
+    problem: ScaledProblem, states: States, guess: np.ndarray
+) -> tuple[States, np.ndarray]:
     """Close contacts that bodies press on, and open those they lift off, one after another.
 
     Relaxation uses some share of an undetermined load, and may treat a contact as open although its
@@ -116,14 +99,14 @@ def _on_springs(
     """
     count = problem.contacts.count
     for _ in range(2 * count):
-        exact = _refined(problem, sliding, states, guess)
+        exact = _refined(problem, states, guess)
         if exact is None:
             break
         normal, size = exact.reactions[:count], 1.0 + float(np.max(np.abs(exact.reactions)))
         closed = np.array([state is not ContactState.OPEN for state in states])
         forces = np.where(closed, normal, -pressed(problem, closed, normal))
         worst = int(np.argmin(forces))
-        if forces[worst] >= -tolerance * size:
+        if forces[worst] >= -problem.tolerance * size:
             break
         new = ContactState.OPEN
         if not closed[worst]:
@@ -131,7 +114,7 @@ def _on_springs(
             slips = np.linalg.norm(speed[problem.contacts.tangents(worst)])
             new = (
                 ContactState.SLIDES
-                if sliding[worst].any() or slips > CREEPS * size
+                if problem.sliding[worst].any() or slips > CREEPS * size
                 else ContactState.STICKS
             )
         states = (*states[:worst], new, *states[worst + 1 :])
@@ -140,13 +123,7 @@ def _on_springs(
     return states, guess
 
 
-def _crept(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    states: States,
-    guess: NDArray[np.float64],
-    tolerance: float,
-) -> ContactSolution | None:
+def _crept(problem: ScaledProblem, states: States, guess: np.ndarray) -> ContactSolution | None:
     """Return the answer with hardly sliding contacts stuck, for states that lead to none.
 
     If a traction is at its limit although another share of the load would not be, relaxation cannot
@@ -157,80 +134,59 @@ def _crept(
     speeds = np.linalg.norm(rates[count:].reshape(count, -1), axis=1)
     slow = speeds <= CREEPS * (1.0 + float(np.max(np.abs(guess))))
     stuck = tuple(
-        ContactState.STICKS if state.slides and slow[place] and not sliding[place].any() else state
+        ContactState.STICKS
+        if state.slides and slow[place] and not problem.sliding[place].any()
+        else state
         for place, state in enumerate(states)
     )
-    exact = None if stuck == states else _refined(problem, sliding, stuck, guess)
-    return None if exact is None else _checked(problem, sliding, states, exact, tolerance)
+    exact = None if stuck == states else _refined(problem, stuck, guess)
+    return None if exact is None else _checked(problem, states, exact)
 
 
 def _checked(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    states: States,
-    exact: _Exact,
-    tolerance: float,
+    problem: ScaledProblem, states: States, exact: SolvedReactions
 ) -> ContactSolution | None:
     """Return the answer of reactions; None if they violate the conditions."""
-    states, exact = _held(problem, sliding, states, exact)
-    answer = answer_of(
-        problem,
-        exact.reactions,
-        states,
-        sliding,
-        reactions_determined=exact.determined,
-        normal_determined=exact.normal_determined,
-        motion_determined=exact.motion_determined,
-    )
-    return answer if answer.residual <= tolerance else None
+    states, exact = _held(problem, states, exact)
+    answer = answer_of(problem, exact, states)
+    return answer if answer.residual <= problem.tolerance else None
 
 
-def _starts(problem: ScaledProblem) -> tuple[NDArray[np.float64], ...]:
+def _starts(problem: ScaledProblem) -> tuple[np.ndarray, ...]:
     """Return initial reactions for a relaxation: none, those of sticking, and pressure alone."""
     size, count = len(problem.free), problem.contacts.count
     held = np.linalg.pinv(problem.contacts.matrix) @ -problem.free
     return np.zeros(size), held, np.where(np.arange(size) < count, 1.0, 0.0)
 
 
-def _relaxed_answer(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    start: NDArray[np.float64],
-    tolerance: float,
-) -> ContactSolution | None:
+def _relaxed_answer(problem: ScaledProblem, start: np.ndarray) -> ContactSolution | None:
     """Return the answer that relaxation reaches; None if there is none."""
-    for reactions in relaxed(problem, sliding, start):
-        states = states_of(problem, sliding, reactions)
-        answer = _certified(problem, sliding, states, reactions, tolerance)
+    for reactions in relaxed(problem, start):
+        states = states_of(problem, reactions)
+        answer = _certified(problem, states, reactions)
         if answer is None:
-            answer = _crept(problem, sliding, states, reactions, tolerance)
+            answer = _crept(problem, states, reactions)
         if answer is not None:
             return answer
     return None
 
 
-def _grown_answer(
-    problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float
-) -> ContactSolution | None:
+def _grown_answer(problem: ScaledProblem) -> ContactSolution | None:
     """Return the answer reached from the frictionless one as friction grows; None if none."""
     contacts, start = problem.contacts, np.zeros(len(problem.free))
     answer = None
     for share in np.arange(1, GROWTHS + 1) / GROWTHS:
-        less = Contacts(
-            contacts.matrix,
-            contacts.friction * share,
-            contacts.static * share,
-            contacts.directions,
-            contacts.names,
+        less = replace(
+            contacts, friction=contacts.friction * share, static_friction=contacts.static * share
         )
-        answer = _relaxed_answer(replace(problem, contacts=less), sliding, start, tolerance)
+        answer = _relaxed_answer(replace(problem, contacts=less), start)
         if answer is None:
             return None
         start = answer.reactions / problem.reactions
     return answer
 
 
-def _single(problem: ScaledProblem) -> Iterator[tuple[States, NDArray[np.float64]]]:
+def _single(problem: ScaledProblem) -> Iterator[tuple[States, np.ndarray]]:
     """Yield all possible states of one contact at rest."""
     matrix, free, least = problem.contacts.matrix, problem.free, float(problem.least[0])
     if least == 0.0:
@@ -244,9 +200,7 @@ def _single(problem: ScaledProblem) -> Iterator[tuple[States, NDArray[np.float64
             yield (ContactState.SLIDES,), np.concatenate([[size], -friction * size * direction])
 
 
-def _stuck(
-    matrix: NDArray[np.float64], free: NDArray[np.float64], normal: float | None
-) -> NDArray[np.float64]:
+def _stuck(matrix: np.ndarray, free: np.ndarray, normal: float | None) -> np.ndarray:
     """Return the reactions of one sticking contact, which is closed unless N is given."""
     if normal is None:
         return np.linalg.pinv(matrix) @ -free
@@ -254,7 +208,7 @@ def _stuck(
     return np.concatenate([[normal], np.linalg.pinv(matrix[1:, 1:]) @ -load])
 
 
-def _directions(problem: ScaledProblem, normal: float | None) -> list[NDArray[np.float64]]:
+def _directions(problem: ScaledProblem, normal: float | None) -> list[np.ndarray]:
     """Return the directions d in which one contact could slide: c x d = 0.
 
     If the gap stays constant, with N = -free_N / p and p = A_NN - mu A_NT d, c p is also a
@@ -283,8 +237,8 @@ def _directions(problem: ScaledProblem, normal: float | None) -> list[NDArray[np
 
 
 def _held(
-    problem: ScaledProblem, sliding: NDArray[np.float64], states: States, exact: _Exact
-) -> tuple[States, _Exact]:
+    problem: ScaledProblem, states: States, exact: SolvedReactions
+) -> tuple[States, SolvedReactions]:
     """Make contacts without slip stick, if other reactions of the same motion are in their cones.
 
     Undetermined tractions may lie at a limit without need.
@@ -296,11 +250,11 @@ def _held(
     closed = exact.reactions[:count] > 0.0
     wanted = tuple(
         ContactState.STICKS
-        if state.slides and still[place] and closed[place] and not sliding[place].any()
+        if state.slides and still[place] and closed[place] and not problem.sliding[place].any()
         else state
         for place, state in enumerate(states)
     )
-    if any(state.slides and not sliding[place].any() for place, state in enumerate(wanted)):
+    if any(state.slides and not problem.sliding[place].any() for place, state in enumerate(wanted)):
         return states, exact
     choices = tuple(
         (
@@ -311,7 +265,7 @@ def _held(
                 tuple(map(float, along)),
             ),
         )
-        for state, along in zip(wanted, sliding, strict=True)
+        for state, along in zip(wanted, problem.sliding, strict=True)
     )
     mode = all_modes(choices)
     if wanted == states and use(problem, mode, exact.reactions) <= 1.0:
@@ -326,27 +280,13 @@ def _held(
     reactions = family.base + family.free @ shares
     if use(problem, mode, reactions) > 1.0:
         return states, exact
-    return wanted, _Exact(reactions, False, not family.presses, not family.moves)
+    return wanted, SolvedReactions(reactions, False, not family.presses, not family.moves)
 
 
-class _Exact(NamedTuple):
-    """Reactions (k,) that satisfy the equations of states, and what these determine."""
-
-    reactions: NDArray[np.float64]
-    determined: bool
-    normal_determined: bool
-    motion_determined: bool
-
-
-def _refined(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    states: States,
-    guess: NDArray[np.float64],
-) -> _Exact | None:
+def _refined(problem: ScaledProblem, states: States, guess: np.ndarray) -> SolvedReactions | None:
     """Make reactions exact by Newton's method; return None if it does not converge."""
     reactions, count = np.array(guess), problem.contacts.count
-    rank, free = 0, np.eye(len(reactions))
+    free = np.eye(len(reactions))
     rates = problem.contacts.matrix @ reactions + problem.free
     released = rates[:count] > reactions[:count] - problem.least
     # A contact that opens with its least reaction keeps that reaction.
@@ -358,15 +298,15 @@ def _refined(
         idle = np.zeros((len(rows), len(reactions)))
         idle[:, closed] = rows
     for _ in range(ROUNDS):
-        missed, slopes = _equations(problem, sliding, states, reactions)
+        missed, slopes = _equations(problem, states, reactions)
         missed, slopes = np.append(missed, idle @ reactions), np.vstack([slopes, idle])
         # Slow slips turn quickly, so they are not a measure for the other equations.
         each = np.max(np.abs(slopes), axis=1)
         each = np.where(each > 0.0, each, 1.0)
         missed, slopes = missed / each, slopes / each[:, None]
         found = singular_directions(slopes)
-        rank = found.rank(DEPENDENT * found.values[0])
-        step, free = found.solution(missed, rank), found.right[rank:].T
+        least = DEPENDENT * found.values[0]
+        step, free = shortest(found, missed, least), found.null_space(least)
         reactions = reactions - step
         largest = float(np.max(np.abs(reactions)))
         if not largest < 1.0 / DEPENDENT:
@@ -374,20 +314,17 @@ def _refined(
         if float(np.max(np.abs(step))) <= CONVERGED * (1.0 + largest):
             break
     pressing, moved = free[:count], problem.contacts.matrix @ free
-    return _Exact(
+    return SolvedReactions(
         reactions,
-        rank == len(reactions),
+        not free.size,
         float(np.max(np.abs(pressing), initial=0.0)) <= SAME,
         float(np.max(np.abs(moved), initial=0.0)) <= SAME,
     )
 
 
 def _equations(
-    problem: ScaledProblem,
-    sliding: NDArray[np.float64],
-    states: States,
-    reactions: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    problem: ScaledProblem, states: States, reactions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the residual of the equations of states for given reactions, and its slopes."""
     contacts = problem.contacts
     rates = contacts.matrix @ reactions + problem.free
@@ -405,7 +342,7 @@ def _equations(
             missed[rows], slopes[rows] = rates[rows], contacts.matrix[rows]
         elif state.slides:
             limit = contacts.friction[contact] * reactions[contact]
-            direction, turning = sliding[contact], 0.0
+            direction, turning = problem.sliding[contact], 0.0
             if not direction.any():
                 slip = rates[rows]
                 speed = float(np.linalg.norm(slip)) or 1.0

@@ -12,18 +12,17 @@ forces in the smooth motion, velocities and impulses in an impact.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from daesolve.contact.complementarity.horizontal import finite_numbers
 from daesolve.core.expressions.singular_values import singular_directions
 from daesolve.errors import OutOfRangeError, PosingError
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
+TOLERANCE = 1e-10
+"""The accepted violation of a condition, relative to its terms."""
 SYMMETRIC = 1e-9
 """The accepted asymmetry of A, relative to the geometric mean of its diagonal entries."""
 
@@ -54,9 +53,9 @@ class Contacts:
         A number is not finite, or a coefficient is out of range.
     """
 
-    matrix: NDArray[np.float64]
-    friction: NDArray[np.float64]
-    static_friction: NDArray[np.float64] | None = None
+    matrix: np.ndarray
+    friction: np.ndarray
+    static_friction: np.ndarray | None = None
     directions: int = 1
     names: tuple[str, ...] = ()
 
@@ -97,11 +96,8 @@ class Contacts:
                 "coefficients of friction must be >= 0, and static ones at least as large: they "
                 f"are {friction} and {static}"
             )
-        for name, value in (
-            ("matrix", matrix),
-            ("friction", friction),
-            ("static_friction", static),
-        ):
+        frozen = {"matrix": matrix, "friction": friction, "static_friction": static}
+        for name, value in frozen.items():
             object.__setattr__(self, name, _frozen(value))
         object.__setattr__(self, "names", names)
 
@@ -154,7 +150,7 @@ class Contacts:
         return self.friction.size
 
     @property
-    def static(self) -> NDArray[np.float64]:
+    def static(self) -> np.ndarray:
         """The coefficients of sticking (n,)."""
         assert self.static_friction is not None
         return self.static_friction
@@ -164,7 +160,7 @@ class Contacts:
         first = self.count + contact * self.directions
         return slice(first, first + self.directions)
 
-    def rows(self, which: ArrayLike) -> NDArray[np.intp]:
+    def rows(self, which: ArrayLike) -> np.ndarray:
         """Return the indices of the rows of some contacts, given by their indices."""
         chosen = np.asarray(which, dtype=int)
         steps = np.arange(self.directions)
@@ -183,7 +179,7 @@ class Contacts:
             tuple(self.names[int(contact)] for contact in np.ravel(chosen)),
         )
 
-    def vector(self, what: str, given: ArrayLike) -> NDArray[np.float64]:
+    def vector(self, what: str, given: ArrayLike) -> np.ndarray:
         """Return one number per row, after checking.
 
         Raises
@@ -200,7 +196,7 @@ class Contacts:
         return numbers
 
 
-def inverse_mass(mass: ArrayLike, bilateral: ArrayLike | None = None) -> NDArray[np.float64]:
+def inverse_mass(mass: ArrayLike, bilateral: ArrayLike | None = None) -> np.ndarray:
     """Return M^-1 on the motions that permanent constraints leave free: (nv, nv), 1/kg.
 
     Parameters
@@ -251,44 +247,55 @@ class ScaledProblem:
         Lower bounds of scaled normal reactions: (n,), zero except in the expansion of an impact.
     reactions, rates
         Units: (k,) each.
+    sliding
+        Unit vectors in which contacts slide, zero at rest: (n, directions).
     springs
         Whether undetermined loads are those of equal springs under all contacts.
+    tolerance
+        The accepted violation of a condition, relative to its terms.
     """
 
     contacts: Contacts
-    free: NDArray[np.float64]
-    least: NDArray[np.float64]
-    reactions: NDArray[np.float64]
-    rates: NDArray[np.float64]
-    springs: bool = False
+    free: np.ndarray
+    least: np.ndarray
+    reactions: np.ndarray
+    rates: np.ndarray
+    sliding: np.ndarray
+    springs: bool
+    tolerance: float
 
 
 def scaled_problem(
     contacts: Contacts,
-    free: NDArray[np.float64],
-    least: NDArray[np.float64] | None = None,
+    free: np.ndarray,
+    least: np.ndarray | None = None,
+    sliding: np.ndarray | None = None,
     *,
     springs: bool = False,
+    tolerance: float = TOLERANCE,
 ) -> ScaledProblem:
-    """Return the problem in its own units; `least` (n,) in the unit of reactions."""
+    """Return the problem in its own units; `least` (n,) in the unit of reactions.
+
+    All contacts are at rest unless the directions are given in which they slide.
+    """
     count = contacts.count
     units = 1.0 / np.sqrt(np.diag(contacts.matrix)[:count])
     each = np.concatenate([units, np.repeat(units, contacts.directions)])
     own_least = np.zeros(count) if least is None else least / units
     own_free = each * free
     size = max(float(np.max(np.abs(own_free))), float(np.max(own_least))) or 1.0
-    scaled = Contacts(
-        contacts.matrix * np.outer(each, each),
-        contacts.friction,
-        contacts.static,
-        contacts.directions,
-        contacts.names,
-    )
     return ScaledProblem(
-        scaled, own_free / size, own_least / size, each * size, size / each, springs
+        replace(contacts, matrix=contacts.matrix * np.outer(each, each)),
+        own_free / size,
+        own_least / size,
+        reactions=each * size,
+        rates=size / each,
+        sliding=np.zeros((count, contacts.directions)) if sliding is None else sliding,
+        springs=springs,
+        tolerance=tolerance,
     )
 
 
-def _frozen(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _frozen(numbers: np.ndarray) -> np.ndarray:
     numbers.flags.writeable = False
     return numbers

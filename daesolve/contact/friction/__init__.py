@@ -7,10 +7,13 @@ from daesolve.contact.friction.beginning_to_slide import (
     successive_approximations,
 )
 from daesolve.contact.friction.moreau import TimeStepping, moreau
-from daesolve.contact.friction.pads import Pad, PadNodes, pad_nodes, reduced_friction
-from daesolve.contact.friction.simplified_pads import (
+from daesolve.contact.friction.pads import (
+    Pad,
+    PadNodes,
     SimplifiedLengths,
     SimplifiedPad,
+    pad_nodes,
+    reduced_friction,
     simplified_lengths,
 )
 from daesolve.contact.friction.stiction import Stiction, StictionLimit, stiction, stiction_limit

@@ -21,10 +21,10 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact.complementarity.policies import solve
+from daesolve.contact.friction.state_functions import state_function
 from daesolve.contact.friction.variant_forms import FormMatrices, SupportBalance
 from daesolve.contact.friction.variants import VariantProblem, variant_problem
 from daesolve.contact.posing.supports import Support
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import NoFreedomError, NoValidVariant, OutOfRangeError, PosingError
 
@@ -215,9 +215,8 @@ def _slips(
             slip = rubbing.slip
             columns.append(-ca.jacobian(slip, v).T @ slip / ca.sqrt(ca.sumsqr(slip)))
             frictions.append(ca.SX(support.friction))
-    outputs = [ca.horzcat(*columns), ca.vertcat(*frictions)]
-    names = ["t", "x", "p"], ["columns", "frictions"]
-    function = function_of("slips", [dynamics.t, dynamics.x, dynamics.p], outputs, names)
+    outputs = {"columns": ca.horzcat(*columns), "frictions": ca.vertcat(*frictions)}
+    function = state_function(dynamics, "slips", outputs)
     moved = x.copy()
     moved[dynamics.position_count :] = direction
     found, numbers = (np.asarray(part) for part in function(time, moved, problem.numbers))

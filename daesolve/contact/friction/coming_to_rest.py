@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import scipy
 
+from daesolve.contact.following import EPSILON, root
 from daesolve.contact.friction.scaled_time import LEAST, ScaledTime, SlidingMotion
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.errors import BranchLost, OutOfRangeError, VariantError, is_number
 
-EPSILON = float(np.finfo(float).eps)
 STRICTER = 0.01
 """The accepted error of a step, as a fraction of the tolerance."""
 LOOKS = 4
@@ -396,22 +396,3 @@ def _failure(time: float, message: str | None) -> str:
         f"({message or 'the state is no longer finite'}): a point support that stops sliding "
         "before the body has no direction of friction; give it a pad"
     )
-
-
-def root(
-    function: Callable[[float], float], left: float, right: float, error: float = 0.0
-) -> float:
-    """Return where a function passes zero between two places, by Brent's method.
-
-    Parameters
-    ----------
-    function
-        Has different signs at the two places.
-    left, right
-        The places.
-    error
-        The absolute accuracy, besides rounding.
-    """
-    epsilon = np.finfo(float).eps
-    least = float(epsilon * max(abs(left), abs(right)))
-    return scipy.optimize.brentq(function, left, right, xtol=max(error, least), rtol=4 * epsilon)

@@ -19,8 +19,8 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact.decisions import Contacts, ContactState, decide, inverse_mass
-from daesolve.contact.friction.steppable import Steppable, check_steppable, rows_of
-from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in
+from daesolve.contact.friction.steppable import Steppable, check_steppable
+from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.core.system.system import MechanicalSystem
 
 AGREES = 1e-10
@@ -47,15 +47,30 @@ class ContactStep:
         The state of each contact, (n,); open ones have no impulse.
     work
         The friction work over the step, J.
-    decided
-        How often the contact states were searched because those of the last step did not hold.
+    iterations
+        The number of linear solves: a second one if the states of the last step did not hold.
     """
 
     velocities: np.ndarray
     impulses: np.ndarray
     states: States
     work: float
-    decided: int
+    iterations: int
+
+    @property
+    def normal(self) -> np.ndarray:
+        """The impulses along all gaps, (n,)."""
+        return self.impulses[: len(self.states)]
+
+    @property
+    def loaded(self) -> np.ndarray:
+        """Which contacts are loaded, 1 or 0, (n,)."""
+        return (self.normal > 0.0).astype(int)
+
+    @property
+    def slipping(self) -> np.ndarray:
+        """Which contacts slide, (n,)."""
+        return np.array([state.slides for state in self.states])
 
 
 class ContactEquations(Steppable):
@@ -85,23 +100,16 @@ class ContactEquations(Steppable):
         rows = contacts_in(self.dynamics)
         self.names = tuple(own)
         self.gaps = [row.row for row in rows]
-        slips = [() if row.rubbing is None else rows_of(row.rubbing) for row in rows]
+        slips = [() if row.rubbing is None else row.rubbing.rows for row in rows]
         self.width = max(map(len, slips), default=1) or 1
         """The number of directions of slip: 1 in the plane, 2 in space."""
         self.slips = [[*own, *[None] * (self.width - len(own))] for own in slips]
         contacts = {*self.gaps, *(row for own in slips for row in own)}
         self.kept = [k for k in range(len(self.dynamics.rows)) if k not in contacts]
-        self.closed = self.numbers.copy()
-        """The values with all contacts closed and stuck, so that all their rows exist."""
         self.closed[[row.hold for row in rows]] = 1.0
         for rubbing in (row.rubbing for row in rows if row.rubbing is not None):
             self.closed[rubbing.slides] = 0.0
-            holds = rubbing.holds if isinstance(rubbing, SpatialRubbing) else [rubbing.sticks]
-            self.closed[list(holds)] = 1.0
-
-    def missed(self, time: float, x: np.ndarray) -> float:
-        """Return the largest violation of constraints or gaps by positions."""
-        return float(self._missed(time, x, self.closed))
+            self.closed[list(rubbing.holds)] = 1.0
 
     def invariants(self, time: float, x: np.ndarray) -> np.ndarray:
         """Return the invariants of positions, such as the norm of a quaternion, after a zero."""
@@ -137,7 +145,7 @@ class ContactEquations(Steppable):
         impulses, states = np.zeros(count * (1 + width)), [ContactState.OPEN] * count
         touching = np.flatnonzero(gaps.ravel() <= 0.0)
         if not touching.size:
-            return ContactStep(free, impulses, tuple(states), 0.0, 0)
+            return ContactStep(free, impulses, tuple(states), 0.0, 1)
         friction, static, thrown, returned = (row[touching] for row in numbers)
         own, before = self._of_contacts(rows, rates, touching)
         contacts = Contacts(
@@ -162,7 +170,7 @@ class ContactEquations(Steppable):
             states[k] = state
         slips = before + before + own @ (after - v)
         work = float(pushes[len(touching) :] @ slips[len(touching) :]) / 2.0
-        return ContactStep(after, impulses, tuple(states), work, decided)
+        return ContactStep(after, impulses, tuple(states), work, 1 + decided)
 
     def _of_contacts(
         self, rows: np.ndarray, rates: np.ndarray, touching: np.ndarray
@@ -201,12 +209,11 @@ class ContactEquations(Steppable):
         }
         return self.function("step", outputs)
 
-    @cached_property
-    def _missed(self) -> ca.Function:
+    @property
+    def _positions(self) -> list[ca.SX]:
         rows = self.dynamics.rows
         kept = [rows[k].chain[0] for k in self.kept if rows[k].degree == 2]
-        open_ = [ca.fmax(-rows[k].chain[0], 0) for k in self.gaps]
-        return self.function("missed", {"missed": ca.norm_inf(ca.vertcat(0, *kept, *open_))})
+        return [*kept, *[ca.fmax(-rows[k].chain[0], 0) for k in self.gaps]]
 
     @cached_property
     def _invariants(self) -> ca.Function:

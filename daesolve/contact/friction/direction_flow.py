@@ -22,11 +22,7 @@ import numpy as np
 import scipy
 
 from daesolve.contact.complementarity.answers import VariantAnswer, answer_at
-from daesolve.contact.complementarity.horizontal import (
-    HorizontalComplementarity,
-    Variant,
-    signs_of,
-)
+from daesolve.contact.complementarity.horizontal import HorizontalComplementarity, Variant, signs_of
 from daesolve.contact.complementarity.policies import solve
 from daesolve.core.expressions.singular_values import shortest_solution
 from daesolve.errors import BranchLost, NoFreedomError, VariantError

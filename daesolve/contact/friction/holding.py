@@ -9,19 +9,21 @@ not all grow in either sense.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
+from daesolve.contact.following import TIME, DensePath, first_positive, follow
 from daesolve.contact.friction.direction_flow import BranchFollower, attraction, attractor_from
-from daesolve.contact.friction.short_loads import ShortLoads
 from daesolve.contact.friction.sliding import Sliding
+from daesolve.contact.friction.sticking import ShortLoads
 from daesolve.contact.friction.stiction import YieldingBody, resting_body
 from daesolve.contact.friction.variants import with_variant
-from daesolve.contact.posing.guides import FRICTION_WORK
+from daesolve.contact.posing.guides import FRICTION_WORK, RELEASED
+from daesolve.core.events.law import Ending, Stretch, StretchEvent
 from daesolve.core.expressions.singular_values import rank
+from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.errors import VariantError
 
 STEPS = 200
@@ -40,8 +42,6 @@ UNKNOWN = 1.0 / 64.0
 """A share of the longest step that is short enough if loads within it have no known bound."""
 ACCURACY = 1e-13
 """Relative and absolute error of a step of the motion imposed by a guide."""
-TIME = 4e-16
-"""The relative accuracy of the time of a release, or at which another guard passes."""
 TOGETHER = 1e-12
 """Guards that pass within this fraction of the longest step pass together."""
 
@@ -54,6 +54,8 @@ class OtherGuards:
 
     Parameters
     ----------
+    which
+        (k,) their numbers among all guards.
     guards
         (t, x, p) -> their values, (k,).
     directions
@@ -62,6 +64,7 @@ class OtherGuards:
         (k,) what counts as zero where the hold begins: such a guard has passed before.
     """
 
+    which: np.ndarray
     guards: Guards
     directions: np.ndarray
     zero: np.ndarray
@@ -70,36 +73,6 @@ class OtherGuards:
         """Return the numbers of the guards that pass zero between two values, (k,) each."""
         through = (before * after < 0.0) | ((after == 0.0) & (before != 0.0))
         return np.flatnonzero(through & (self.directions * before <= 0.0))
-
-
-@dataclass(frozen=True, eq=False)
-class Hold:
-    """The duration of a hold.
-
-    Parameters
-    ----------
-    time, state
-        The time when it ends (s), and the state then, (nx,).
-    fires
-        The guards that passed zero then, which may have ended the hold.
-    onward
-        The values with which it slides on from there; None if it is still held.
-    times, states
-        (k,) s and (k, nx): points on the way.
-    samples
-        (j, nx) at the requested times, as long as it was held.
-    evaluations
-        The number of evaluations of the release.
-    """
-
-    time: float
-    state: np.ndarray
-    fires: tuple[int, ...]
-    onward: np.ndarray | None
-    times: np.ndarray
-    states: np.ndarray = field(repr=False)
-    samples: np.ndarray = field(repr=False)
-    evaluations: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +117,7 @@ class Holding:
 
     def follow(
         self, time: float, x: np.ndarray, p: np.ndarray, until: float, times: np.ndarray
-    ) -> Hold:
+    ) -> Stretch:
         """Follow a held body until its release.
 
         Parameters
@@ -169,18 +142,13 @@ class Holding:
         self.freedom = rows.shape[1] - rank(rows)
         release = self.release(time, here, p)
         if release.margin > 0.0:
-            return self._ended(time, here, p, release, ([], []), times)
+            return self._stretch((here, p), ([time], [here]), times, lambda _: here, release)
         path, stop, fires = self._path(time, here, p, until)
         found, release = self._grid(time, stop, path, p)
         track = [path(moment) for moment in found]
-        end, last = found[-1], track[-1]
-        if release is not None:
-            last = track[-1] = last if release.state is None else release.state
-            return self._ended(end, last, p, release, (found, track), times, path)
-        wanted = times[times <= end]
-        samples = np.array([path(t) for t in wanted]).reshape(-1, len(x))
-        arrays = np.array(found), np.array(track)
-        return Hold(end, last, fires, None, *arrays, samples, self.evaluations)
+        if release is not None and release.state is not None:
+            track[-1] = release.state
+        return self._stretch((track[-1], p), (found, track), times, path, release, fires)
 
     # -- the motion with which nothing slides -----------------------------------------------------
 
@@ -210,38 +178,29 @@ class Holding:
             return self._placed(moment, state, p)
 
         def guards(moment: float, part: np.ndarray) -> np.ndarray:
-            return self.watched.guards(moment, whole(moment, part), p)
+            values = self.watched.guards(moment, whole(moment, part), p)
+            passed = (moment == time) & (np.abs(values) <= self.watched.zero)
+            return np.where(passed, 0.0, values)
 
         step = (until - time) / STEPS
         solver = scipy.integrate.DOP853(
             rate, time, x[free], until, rtol=ACCURACY, atol=ACCURACY, max_step=step
         )
-        pieces: list[Any] = []
-        ends = [time]
-        before = guards(time, x[free])
-        before[np.abs(before) <= self.watched.zero] = 0.0
+        steps = DensePath(time, x[free])
 
         def path(moment: float) -> np.ndarray:
-            if not pieces:
-                return x
-            place = min(int(np.searchsorted(ends[1:], moment)), len(pieces) - 1)
-            return whole(moment, pieces[place](moment))
+            return whole(moment, steps(moment)) if len(steps.times) > 1 else x
 
-        while solver.status == "running":
-            solver.step()
-            pieces.append(solver.dense_output())
-            ends.append(float(solver.t))
-            after = guards(solver.t, solver.y)
-            passed = self.watched.passed(before, after).tolist()
-            if passed:
-                moments = {k: self._passage(path, ends[-2], ends[-1], p, k) for k in passed}
-                first = min(moments.values())
-                near = TOGETHER * step + 4.0 * np.spacing(abs(first))
-                fires = {k: t for k, t in moments.items() if t - first <= near}
-                # All of them have passed there, and pass no more.
-                return path, max(fires.values()), tuple(fires)
-            before = np.where(after == 0.0, before, after)
-        return path, until, ()
+        passed = follow(solver, steps, guards, self.watched.passed)
+        if not passed:
+            return path, until, ()
+        begin, end = steps.times[-2:]
+        moments = {k: self._passage(path, begin, end, p, k) for k in passed}
+        first = min(moments.values())
+        near = TOGETHER * step + 4.0 * np.spacing(abs(first))
+        fires = {k: t for k, t in moments.items() if t - first <= near}
+        # All of them have passed there, and pass no more.
+        return path, max(fires.values()), tuple(fires)
 
     def _rates(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return x' while nothing slides, including metered work of static friction."""
@@ -269,7 +228,7 @@ class Holding:
             return float(self.watched.guards(moment, path(moment), p)[guard])
 
         way = np.sign(value(b))
-        return b if way == 0.0 else self._let_go(lambda moment: way * value(moment), a, b)
+        return b if way == 0.0 else first_positive(lambda moment: way * value(moment), a, b)
 
     # -- the release ------------------------------------------------------------------------------
 
@@ -354,7 +313,7 @@ class Holding:
             passed = middle if inside > 0.0 else after if end > 0.0 else None
             if passed is not None:
                 last = here if passed == middle else middle
-                moment = self._let_go(margin, last, passed)
+                moment = first_positive(margin, last, passed)
                 times.append(moment)
                 return times, self.release(moment, path(moment), p)
             here, before = after, end
@@ -404,37 +363,31 @@ class Holding:
         states = np.array([path(moment)[: self.count] for moment in times])
         return self._loads.bow((times[0], times[-1]), states, p[: self.own])
 
-    @staticmethod
-    def _let_go(margin: Callable[[float], float], held: float, free: float) -> float:
-        """Return the first time between two at which a margin is positive, by bisection."""
-        while free - held > TIME * max(abs(free), abs(held)):
-            middle = 0.5 * (held + free)
-            if not held < middle < free:
-                break
-            held, free = (held, middle) if margin(middle) > 0.0 else (middle, free)
-        return free
-
-    def _ended(
+    def _stretch(
         self,
-        time: float,
-        x: np.ndarray,
-        p: np.ndarray,
-        release: Release,
+        end: tuple[np.ndarray, np.ndarray],
         way: tuple[list[float], list[np.ndarray]],
         times: np.ndarray,
-        path: Callable[[float], np.ndarray] | None = None,
-    ) -> Hold:
-        """Return a hold that ends where the body begins to slide."""
-        values = self._with(release.values, p)
-        wanted = times[times <= time]
-        samples = [x if path is None else path(moment) for moment in wanted]
-        return Hold(
-            time,
-            x,
-            (),
-            values,
-            np.array(way[0]),
-            np.array(way[1]).reshape(-1, len(x)),
-            np.array(samples).reshape(-1, len(x)),
-            self.evaluations,
+        path: Callable[[float], np.ndarray],
+        release: Release | None,
+        fires: tuple[int, ...] = (),
+    ) -> Stretch:
+        """Return a hold with its end state and values, the points on the way, and what ends it."""
+        (x, p), (found, track) = end, way
+        time = found[-1]
+        samples = np.array([path(moment) for moment in times[times <= time]])
+        stretch = Stretch(
+            time=time,
+            state=x,
+            ending=Ending.GOES_ON if release is not None or fires else Ending.REACHED,
+            message="",
+            switchings=(),
+            blocks=(StepBlock(np.array(found), np.array(track)),) if len(found) > 1 else (),
+            samples=samples.reshape(-1, len(x)),
+            evaluations=self.evaluations,
         )
+        if release is None:
+            return replace(stretch, fires=tuple(int(self.watched.which[k]) for k in fires))
+        values = self._with(release.values, p)
+        loose = StretchEvent(RELEASED, 0, time, x, values)
+        return replace(stretch, switchings=(loose,), onward=(x, values))

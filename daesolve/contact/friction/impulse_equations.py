@@ -11,7 +11,7 @@ its end.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import casadi as ca
@@ -69,10 +69,6 @@ class StepEquations(Steppable):
         self.guides = the_guides(self.dynamics)
         self.names = self.guides.reactions.names
         self._place = list(self.dynamics.values).index(SMOOTHING)
-
-    def missed(self, time: float, x: np.ndarray) -> float:
-        """Return the largest violation of the constraints by positions, in their units."""
-        return float(self._missed(time, x, self.numbers))
 
     def balance(self, time: float, x: np.ndarray, step: float) -> StepBalance:
         """Return the balance of a step.
@@ -185,11 +181,6 @@ class StepEquations(Steppable):
         columns = [ca.vertcat(*[speed(*s) for s in supports]) for supports in self._pairs]
         return self.function("speeds", {"speeds": ca.horzcat(*columns)})
 
-    @cached_property
-    def _missed(self) -> ca.Function:
-        positions = [row.chain[0] for row in self.dynamics.rows if row.degree == 2]
-        return self.function("missed", {"missed": ca.norm_inf(ca.vertcat(0, *positions))})
-
     def _friction(self, rubbing: SupportAction) -> ca.SX:
         if rubbing.sense is None:
             return rubbing.friction
@@ -256,18 +247,9 @@ class StepBalance:
     def repeats(self, other: StepBalance) -> bool:
         """Return whether it equals the balance of another step, as for a body at rest."""
         return not self.equations.timed and all(
-            np.array_equal(getattr(self, name), getattr(other, name))
-            for name in (
-                "x",
-                "mass",
-                "momentum",
-                "first",
-                "second",
-                "rows",
-                "aims",
-                "slips",
-                "offsets",
-            )
+            np.array_equal(getattr(self, part.name), getattr(other, part.name))
+            for part in fields(self)
+            if part.name not in ("equations", "time")
         )
 
     def rubs(self, v: np.ndarray, impulses: np.ndarray, smoothing: float) -> SlidingFriction:

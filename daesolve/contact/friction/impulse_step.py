@@ -57,9 +57,11 @@ class ImpulseStep:
 
     Parameters
     ----------
+    balance
+        What was solved.
     velocities
         v+, (nv,).
-    impulses
+    normal
         Signed normal impulses (m,), N s: positive where the second support is loaded.
     friction
         The generalised impulse of friction, (nv,).
@@ -69,11 +71,22 @@ class ImpulseStep:
         The number of linear solves.
     """
 
+    balance: StepBalance
     velocities: np.ndarray
-    impulses: np.ndarray
+    normal: np.ndarray
     friction: np.ndarray
     slipping: np.ndarray
     iterations: int
+
+    @property
+    def loaded(self) -> np.ndarray:
+        """The loaded support of each pair, 1 or 2, or 0, (m,)."""
+        return np.where(self.normal > 0.0, 2, np.where(self.normal < 0.0, 1, 0))
+
+    @property
+    def work(self) -> float:
+        """The friction work over the step, J."""
+        return float(self.friction @ (self.balance.before + self.velocities)) / 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +128,7 @@ def take_step(balance: StepBalance, last: ImpulseStep | None = None) -> ImpulseS
     search = _Search(balance)
     if last is not None and np.all(last.slipping):
         try:
-            return search.sliding_on(last.impulses)
+            return search.sliding_on(last.normal)
         except (NotFoundError, UnphysicalVariant):
             pass
     lost: VariantError | None = None
@@ -284,7 +297,7 @@ class _Search:
             ideal = len(balance.rows) - balance.count
             friction += resting.friction + resting.rows.T @ point.held[ideal:]
             v = self._at_rest(v, resting)
-        return ImpulseStep(v, point.impulses, friction, slipping, self.iteration.count)
+        return ImpulseStep(balance, v, point.impulses, friction, slipping, self.iteration.count)
 
     def _at_rest(self, v: np.ndarray, resting: Resting) -> np.ndarray:
         """Return velocities without rounding where nothing can move."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from daesolve.contact.friction.contact_steps import ContactEquations, ContactStep
 from daesolve.contact.friction.impulse_equations import StepEquations
 from daesolve.contact.friction.impulse_step import ImpulseStep, take_step
+from daesolve.contact.friction.steppable import Steppable
 from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.guides import SHARP
 from daesolve.core.equations.consistency import check_named, complete_start
@@ -25,6 +28,7 @@ from daesolve.errors import (
     unknown_name,
 )
 
+Step = TypeVar("Step", ContactStep, ImpulseStep)
 STILL = 1e-9
 """The slip that counts as zero at rest, relative to the largest velocity."""
 MOST_STEPS = 10_000_000
@@ -162,22 +166,57 @@ def moreau(
     found = complete_start(equations.dynamics, numbers, check_named("start", start))
     times = np.linspace(0.0, until, max(int(np.ceil(until / step * (1.0 - 1e-12))), 1) + 1)
     if isinstance(equations, ContactEquations):
-        return _touch(equations, found.state, times)
-    return _march(equations, found.state, times)
+        steps = _march(equations, equations.step, found.state, times)
+        frictions, moving = _frictions(equations, steps), _moving(equations, steps)
+    else:
+        steps = _march(equations, partial(_pair_step, equations), found.state, times)
+        frictions, moving = {}, _sliding(equations, steps)
+    ended = int(np.max(np.flatnonzero(moving), initial=-1)) + 1
+    states, taken = steps.states, steps.taken
+
+    def named(rows: list[np.ndarray]) -> dict[str, np.ndarray]:
+        return dict(zip(equations.names, np.array(rows).T, strict=True))
+
+    return TimeStepping(
+        times=times,
+        states=dict(zip(equations.dynamics.labels.states, states.T, strict=True)),
+        impulses=named([one.normal for one in taken]),
+        frictions=frictions,
+        loaded=named([one.loaded for one in taken]),
+        slipping=named([one.slipping for one in taken]),
+        rest_time=float(times[ended]) if ended < len(times) else None,
+        energy=np.array([equations.energy(time, x) for time, x in zip(times, states, strict=True)]),
+        friction_work=np.cumsum([0.0, *(one.work for one in taken)]),
+        violation=steps.violation,
+        iterations=np.array([one.iterations for one in taken]),
+    )
 
 
-def _touch(equations: ContactEquations, x: np.ndarray, times: np.ndarray) -> TimeStepping:
-    """Step contacts."""
+@dataclass(frozen=True, eq=False)
+class Steps(Generic[Step]):
+    """Steps that were taken, the states between them, and the largest violation."""
+
+    states: np.ndarray
+    taken: list[Step]
+    violation: float
+
+
+def _march(
+    equations: Steppable,
+    take: Callable[[float, np.ndarray, float, Step | None], Step],
+    x: np.ndarray,
+    times: np.ndarray,
+) -> Steps[Step]:
+    """Take steps: `take` gets the time and state in the middle, the length and the step before."""
     split, step = equations.dynamics.position_count, (times[-1] - times[0]) / (len(times) - 1)
-    half, names = step / 2.0, equations.names
-    states, steps, last = [x], list[ContactStep](), None
+    half, states, steps, last = step / 2.0, [x], list[Step](), None
     missed, kept = equations.missed(times[0], x), equations.invariants(times[0], x)
     for begin, end in itertools.pairwise(times):
         middle = begin + half
         centre = np.append(x[:split] + half * equations.position_rates(begin, x), x[split:])
         try:
-            last = equations.step(middle, centre, step, last)
-        except ContactError as error:
+            last = take(middle, centre, step, last)
+        except (ContactError, VariantError) as error:
             raise type(error)(f"in the step from {begin:g} s: {error}", error.solution) from error
         after = np.append(centre[:split], last.velocities)
         position = centre[:split] + half * equations.position_rates(middle, after)
@@ -186,87 +225,41 @@ def _touch(equations: ContactEquations, x: np.ndarray, times: np.ndarray) -> Tim
         steps.append(last)
         off = float(np.max(np.abs(equations.invariants(end, x) - kept)))
         missed = max(missed, equations.missed(end, x), off)
-    found = np.array(states)
-    impulses, count = np.array([taken.impulses for taken in steps]), len(names)
-    normal, tangential = np.hsplit(impulses, [count])
-    tangential = tangential.reshape(len(steps), count, -1)
+    return Steps(np.array(states), steps, missed)
+
+
+def _frictions(equations: ContactEquations, steps: Steps[ContactStep]) -> dict[str, np.ndarray]:
+    """Return the friction impulses of contacts that have friction."""
+    names = equations.names
+    tangential = np.array([taken.impulses[len(names) :] for taken in steps.taken])
+    tangential = tangential.reshape(len(steps.taken), len(names), -1)
     if equations.width == 1:
         tangential = tangential[:, :, 0]
-    slipping = np.array([[state.slides for state in taken.states] for taken in steps])
-    speeds = np.max(np.abs(found[:, split:]), axis=1)
-    ended = int(np.max(np.flatnonzero(speeds > STILL * np.max(speeds)), initial=-1)) + 1
     rubbing = [k for k, rows in enumerate(equations.slips) if rows[0] is not None]
-    return TimeStepping(
-        times=times,
-        states=dict(zip(equations.dynamics.labels.states, found.T, strict=True)),
-        impulses=dict(zip(names, normal.T, strict=True)),
-        frictions={names[k]: tangential[:, k] for k in rubbing},
-        loaded=dict(zip(names, (normal > 0.0).astype(int).T, strict=True)),
-        slipping=dict(zip(names, slipping.T, strict=True)),
-        rest_time=float(times[ended]) if ended < len(times) else None,
-        energy=np.array([equations.energy(time, x) for time, x in zip(times, found, strict=True)]),
-        friction_work=np.cumsum([0.0, *(taken.work for taken in steps)]),
-        violation=missed,
-        iterations=np.array([1 + taken.decided for taken in steps]),
-    )
+    return {names[k]: tangential[:, k] for k in rubbing}
 
 
-def _march(equations: StepEquations, x: np.ndarray, times: np.ndarray) -> TimeStepping:
-    split = equations.dynamics.position_count
-    states, works = [x], [0.0]
-    steps: list[ImpulseStep] = []
-    missed, last, before = equations.missed(times[0], x), None, None
-    step = (times[-1] - times[0]) / (len(times) - 1)
-    half = step / 2.0
-    for begin, end in itertools.pairwise(times):
-        middle = begin + half
-        centre = np.append(x[:split] + half * equations.position_rates(begin, x), x[split:])
-        balance = equations.balance(middle, centre, step)
-        try:
-            if last is not None and before is not None and balance.repeats(before):
-                taken = replace(last, iterations=0)
-            else:
-                taken = take_step(balance, last)
-        except VariantError as error:
-            raise type(error)(f"in the step from {begin:g} s: {error}", error.solution) from error
-        after = np.append(centre[:split], taken.velocities)
-        position = centre[:split] + half * equations.position_rates(middle, after)
-        works.append(float(taken.friction @ (x[split:] + taken.velocities)) / 2.0)
-        x = np.append(position, taken.velocities)
-        last, before = taken, balance
-        states.append(x)
-        steps.append(taken)
-        missed = max(missed, equations.missed(end, x))
-    return _result(equations, times, np.array(states), steps, np.cumsum(works), missed)
+def _moving(equations: ContactEquations, steps: Steps[ContactStep]) -> np.ndarray:
+    """Return at which times something moves."""
+    velocities = steps.states[:, equations.dynamics.position_count :]
+    speeds: np.ndarray = np.max(np.abs(velocities), axis=1)
+    return speeds > STILL * np.max(speeds)
 
 
-def _result(
-    equations: StepEquations,
-    times: np.ndarray,
-    states: np.ndarray,
-    steps: list[ImpulseStep],
-    work: np.ndarray,
-    missed: float,
-) -> TimeStepping:
-    impulses = np.array([taken.impulses for taken in steps])
-    loaded = np.where(impulses > 0.0, 2, np.where(impulses < 0.0, 1, 0))
-    slipping = np.array([taken.slipping for taken in steps])
-    rubbing = equations.speeds(float(times[0]), states[0]) > 1e3 * SHARP
+def _sliding(equations: StepEquations, steps: Steps[ImpulseStep]) -> np.ndarray:
+    """Return at which times a loaded support slides."""
+    rubbing = equations.speeds(0.0, steps.states[0]) > 1e3 * SHARP
     first: np.ndarray = rubbing[0]
     second: np.ndarray = rubbing[1]
-    sliding = [np.any(np.where(loaded[0] == 2, second, first)), *np.any(slipping, axis=1)]
-    ended = int(np.max(np.flatnonzero(sliding), initial=-1)) + 1
-    names, labels = equations.names, equations.dynamics.labels
-    return TimeStepping(
-        times=times,
-        states=dict(zip(labels.states, states.T, strict=True)),
-        impulses=dict(zip(names, impulses.T, strict=True)),
-        frictions={},
-        loaded=dict(zip(names, loaded.T, strict=True)),
-        slipping=dict(zip(names, slipping.T, strict=True)),
-        rest_time=float(times[ended]) if ended < len(times) else None,
-        energy=np.array([equations.energy(time, x) for time, x in zip(times, states, strict=True)]),
-        friction_work=work,
-        violation=missed,
-        iterations=np.array([taken.iterations for taken in steps]),
-    )
+    begins = np.where(steps.taken[0].loaded == 2, second, first)
+    return np.array([np.any(begins), *(np.any(taken.slipping) for taken in steps.taken)])
+
+
+def _pair_step(
+    equations: StepEquations, time: float, x: np.ndarray, length: float, last: ImpulseStep | None
+) -> ImpulseStep:
+    """Take a step of pairs of supports, unless it repeats the last one."""
+    balance = equations.balance(time, x, length)
+    if last is not None and balance.repeats(last.balance):
+        return replace(last, iterations=0)
+    return take_step(balance, last)

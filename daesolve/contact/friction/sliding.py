@@ -21,13 +21,13 @@ from daesolve.contact.complementarity.answers import VariantAnswer
 from daesolve.contact.complementarity.enumeration import enumerate_variants
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.policies import solve
+from daesolve.contact.friction.state_functions import state_function
 from daesolve.contact.friction.sticking import STUCK, StickingSearch, fastest, sticks
 from daesolve.contact.friction.support_balance import VariantState
 from daesolve.contact.friction.variants import VariantProblem, with_variant
 from daesolve.contact.posing.guides import AT_REST, SHARP, SMOOTHING, SWITCH, TURNED, the_guides
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.choices import VariantPolicy
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import BranchLost, NoValidVariant, SupportLost, VariantError
@@ -81,6 +81,7 @@ class Sliding:
         self.dynamics, self.policy, self.guides = dynamics, policy, the_guides(dynamics)
         self.problem = VariantProblem(dynamics)
         self.sticking = StickingSearch(dynamics)
+        self._slips = self.problem.slips
         self._places = {name: index for index, name in enumerate(dynamics.values)}
         names = self.problem.names
         self._variants = [ValueKind.VARIANT.place(name, dynamics.values) for name in names]
@@ -201,7 +202,7 @@ class Sliding:
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """Reverse if friction permits, otherwise rest; keep sliding if a slip has jumped."""
         split = self.dynamics.position_count
-        sizes = np.asarray(self._slips(time, x, before)[0]).ravel()
+        sizes, _ = self._slips.at(time, x, before)
         turned = [n for n in self.senses if before[self._places[n]] != p[self._places[n]]]
         left = dict(zip(self.senses, sizes.tolist(), strict=True))
         if any(abs(left[name]) > zero for name in turned):
@@ -228,7 +229,7 @@ class Sliding:
 
     def slid_off(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the values for a body that slides on guides that have jumped beneath it."""
-        sizes = np.asarray(self._slips(time, x, p)[0]).ravel()
+        sizes, _ = self._slips.at(time, x, p)
         return self._jumped(time, x, p, dict(zip(self.senses, sizes.tolist(), strict=True)), 0.0)
 
     def _jumped(
@@ -261,13 +262,13 @@ class Sliding:
         NoValidVariant
             Other constraints reverse them, and no choice of supports is consistent with that.
         """
-        slips, slopes = (np.asarray(part) for part in self._slips(time, x, before))
+        slips, slopes = self._slips.at(time, x, before)
         mass = self.dynamics.matrices(time, x, before)["mass"]
         v = x[self.dynamics.position_count :]
         speed = float(np.sqrt(max(v @ mass @ v, 0.0)))
         values, still = before.copy(), list[int]()
         for k, name in enumerate(self.senses):
-            none = abs(float(slips[k, 0])) <= STUCK * speed * fastest(slopes[k : k + 1], mass)
+            none = abs(float(slips[k])) <= STUCK * speed * fastest(slopes[k : k + 1], mass)
             if name in turned or none:
                 still.append(k)
                 values[self._places[name]] *= -1.0
@@ -317,34 +318,18 @@ class Sliding:
         return self.guides.still
 
     @cached_property
-    def _slips(self) -> ca.Function:
-        """(t, x, p) -> the slips in the plane, and their gradients by the velocities."""
-        dynamics, slips = self.dynamics, self._planar
-        slopes = ca.jacobian(slips, dynamics.velocities)
-        parts = [ca.densify(slips), ca.densify(slopes)]
-        arguments = [dynamics.t, dynamics.x, dynamics.p]
-        return function_of("planar", arguments, parts, (["t", "x", "p"], ["slips", "slopes"]))
-
-    @cached_property
     def _rates(self) -> ca.Function:
         """(t, x, p, v') -> the rates of the slips in the plane."""
-        dynamics, slips = self.dynamics, self._planar
+        dynamics, slips = self.dynamics, self._slips.expression
         moved = symbol("accelerations", dynamics.velocity_count)
         rates = ca.jtimes(slips, dynamics.x, ca.vertcat(dynamics.position_rates, moved))
         rates += ca.jacobian(slips, dynamics.t)
-        arguments = [dynamics.t, dynamics.x, dynamics.p, moved]
-        names = ["t", "x", "p", "a"], ["rates"]
-        return function_of("slip_rates", arguments, [ca.densify(rates)], names)
-
-    @property
-    def _planar(self) -> ca.SX:
-        own = [support.slip for support in self.guides.rubbing if support.sense is not None]
-        return ca.vertcat(ca.SX(0, 1), *own)
+        return state_function(dynamics, "slip_rates", {"rates": rates}, [moved])
 
     @property
     def senses(self) -> list[str]:
         """The discrete values that hold the senses of the slips in the plane."""
-        return [s.sense.name() for s in self.guides.rubbing if s.sense is not None]
+        return self._slips.senses
 
     def _in_senses(self, time: float, x: np.ndarray, p: np.ndarray) -> VariantState:
         return self.problem.at(

@@ -8,12 +8,12 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.contact.posing.contact_rows import ContactFriction, SpatialRubbing, contacts_in
+from daesolve.contact.friction.state_functions import state_function
+from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.names import ACCUMULATED, JAM, REST
 from daesolve.core.equations.consistency import check_named
 from daesolve.core.equations.starting import refuse_drives
 from daesolve.core.expressions.identity import vanishes
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.goals import Goal, Invariant
 from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import MechanicalSystem
@@ -43,6 +43,8 @@ class Steppable:
         refuse_drives(self.dynamics, "time stepping")
         given = check_named("parameters", parameters)
         self.numbers = self.dynamics.value_vector(parameter_values(self.dynamics, given))
+        self.closed = self.numbers.copy()
+        """The values with all contacts closed and stuck, so that all their rows exist."""
 
     def energy(self, time: float, x: np.ndarray) -> float:
         """Return the kinetic and potential energy, J."""
@@ -51,6 +53,23 @@ class Steppable:
     def position_rates(self, time: float, x: np.ndarray) -> np.ndarray:
         """Return q' (nq,)."""
         return np.asarray(self._rates(time, x, self.numbers)).ravel()
+
+    def missed(self, time: float, x: np.ndarray) -> float:
+        """Return the largest violation of constraints or gaps by positions, in their units."""
+        return float(self._missed(time, x, self.closed))
+
+    def invariants(self, time: float, x: np.ndarray) -> np.ndarray:
+        """Return the invariants of positions, such as the norm of a quaternion, after a zero."""
+        return np.zeros(1)
+
+    @cached_property
+    def _missed(self) -> ca.Function:
+        return self.function("missed", {"missed": ca.norm_inf(ca.vertcat(0, *self._positions))})
+
+    @property
+    def _positions(self) -> list[ca.SX]:
+        """What constraints on positions hold at zero."""
+        return [row.chain[0] for row in self.dynamics.rows if row.degree == 2]
 
     @cached_property
     def _energy(self) -> ca.Function:
@@ -68,9 +87,7 @@ class Steppable:
         self, name: str, outputs: Mapping[str, ca.SX], more: Sequence[ca.SX] = ()
     ) -> ca.Function:
         """Return a function of (t, x, p, *more) with dense outputs."""
-        inputs = [self.dynamics.t, self.dynamics.x, self.dynamics.p, *more]
-        names = ["t", "x", "p", *(f"t{k}" for k in range(1, len(more) + 1))]
-        return function_of(name, inputs, list(outputs.values()), (names, list(outputs)))
+        return state_function(self.dynamics, name, outputs, more)
 
 
 def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) -> None:
@@ -125,11 +142,6 @@ def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) ->
         _check_contacts(system, contacts)
 
 
-def rows_of(rubbing: ContactFriction) -> tuple[int, ...]:
-    """Return the indices of the constraints on a contact's slip: one, or two in space."""
-    return rubbing.rows if isinstance(rubbing, SpatialRubbing) else (rubbing.row,)
-
-
 def _events_of_contacts(system: MechanicalSystem) -> list[int]:
     return [
         event
@@ -142,7 +154,7 @@ def _check_contacts(system: MechanicalSystem, contacts: Collection[str]) -> None
     """Refuse goals that are released, and reactions of contacts in the user's forces."""
     dynamics = system.dynamics
     rubbing = [row.rubbing for row in contacts_in(dynamics) if row.rubbing is not None]
-    sticking = {dynamics.rows[k].name for rubs in rubbing for k in rows_of(rubs)}
+    sticking = {dynamics.rows[k].name for rubs in rubbing for k in rubs.rows}
     for goal in system.goals:
         if isinstance(goal, Goal) and goal.held_by and goal.name not in {*contacts, *sticking}:
             raise UnsupportedError(

@@ -14,10 +14,11 @@ import casadi as ca
 import numpy as np
 import scipy
 
+from daesolve.contact.friction.state_functions import PlanarSlips, linear_function, state_function
 from daesolve.contact.posing.guides import the_guides
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.expressions.intervals import bounds
 from daesolve.core.expressions.singular_values import rank, singular_values
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import SupportSticks
 
@@ -26,6 +27,11 @@ STUCK = 1e-7
 end."""
 STILL = 1e-12
 """A singular value, relative to the largest, that counts as zero."""
+
+BOW = 0.25
+"""The deviation of a curve from its chord, relative to the step times the difference of slopes."""
+ROUNDING = 1e-12
+"""The excess over the limit, relative to the effect of loads without friction, due to rounding."""
 
 
 class StickingSearch:
@@ -59,12 +65,13 @@ class StickingSearch:
             ca.vertcat(s.slip, ca.SX(0, 1) if s.spin is None else s.spin) for _, _, s in owners
         ]
         self._counts = [part.numel() for part in parts]
-        self._turning = self._linear("turning", ca.vertcat(ca.SX(0, 1), *parts))
+        self._turning = linear_function(dynamics, "turning", ca.vertcat(ca.SX(0, 1), *parts))
+        self._slips = PlanarSlips(dynamics, guides)
         slips = [s.slip for s in guides.rubbing]
         slips += [s.spin for s in guides.rubbing if s.spin is not None]
         held = [row.chain[-1] for row in dynamics.rows]
-        self._all = self._linear("all", ca.vertcat(*slips, *held))
         self._held = ca.vertcat(*slips, *held)
+        self._all = linear_function(dynamics, "all", self._held)
 
     @property
     def carried(self) -> ca.SX:
@@ -74,7 +81,7 @@ class StickingSearch:
     def pushes(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the largest acceleration of each slip by a force on each velocity: (slips, nv)."""
         mass = self.dynamics.matrices(time, x, p)["mass"]
-        slopes = np.asarray(self._planar_slopes(time, x, p))
+        _, slopes = self._slips.at(time, x, p)
         return np.abs(np.linalg.solve(mass, slopes.T).T)
 
     @cached_property
@@ -85,18 +92,7 @@ class StickingSearch:
         moved = ca.vertcat(dynamics.position_rates, still)
         rates = ca.jtimes(self._held, dynamics.x, moved) + ca.jacobian(self._held, dynamics.t)
         slopes = ca.jacobian(self._held, dynamics.velocities)
-        arguments = [dynamics.t, dynamics.x, dynamics.p]
-        parts = [ca.densify(rates), ca.densify(slopes)]
-        return function_of("held_rates", arguments, parts, (["t", "x", "p"], ["rates", "slopes"]))
-
-    @cached_property
-    def _planar_slopes(self) -> ca.Function:
-        """(t, x, p) -> the gradients of the slips in the plane by the velocities."""
-        dynamics = self.dynamics
-        own = [s.slip for s in self.guides.rubbing if s.sense is not None]
-        slopes = ca.jacobian(ca.vertcat(ca.SX(0, 1), *own), dynamics.velocities)
-        arguments = [dynamics.t, dynamics.x, dynamics.p]
-        return function_of("slopes", arguments, [ca.densify(slopes)], (["t", "x", "p"], ["slopes"]))
+        return state_function(dynamics, "held_rates", {"rates": rates, "slopes": slopes})
 
     def velocities(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray | None:
         """Return the velocities without any slip; None if these are not determined.
@@ -148,10 +144,8 @@ class StickingSearch:
         if free.shape[1] != 1:
             raise sticks(time, [pair.name for pair in self.guides.pairs])
         direction = sign * free[:, 0]
-        slopes = np.asarray(self._planar_slopes(time, x, p))
-        names = [s.sense.name() for s in self.guides.rubbing if s.sense is not None]
-        moved = slopes @ direction
-        return dict(zip(names, np.where(moved < 0.0, -1.0, 1.0).tolist(), strict=True))
+        moved = self._slips.at(time, x, p)[1] @ direction
+        return dict(zip(self._slips.senses, np.where(moved < 0.0, -1.0, 1.0).tolist(), strict=True))
 
     def _nothing_slides(
         self, time: float, x: np.ndarray, p: np.ndarray
@@ -225,15 +219,61 @@ class StickingSearch:
                 found |= dict(zip([names[i] for i in places], (slip / size).tolist(), strict=True))
         return found
 
-    def _linear(self, name: str, expression: ca.SX) -> ca.Function:
-        dynamics = self.dynamics
-        slopes = ca.jacobian(expression, dynamics.velocities)
-        return function_of(
-            name,
-            [dynamics.t, dynamics.x, dynamics.p],
-            [ca.densify(expression), ca.densify(slopes)],
-            (["t", "x", "p"], ["slips", "slopes"]),
-        )
+
+class ShortLoads:
+    """Bounds how far accelerations of slips deviate from a straight line within a step.
+
+    A load that exceeds the friction limit only between two evaluations would go unnoticed. The
+    slope of the acting forces is therefore enclosed over the whole step: if it lies between two
+    numbers, the forces deviate from their chord by at most a quarter of their difference times the
+    step.
+
+    Parameters
+    ----------
+    sticking
+        The sticking slips.
+    """
+
+    def __init__(self, sticking: StickingSearch) -> None:
+        self.sticking, dynamics = sticking, sticking.dynamics
+        # The effect of reactions and friction coefficients counts as much as their forces.
+        acting = ca.vertcat(dynamics.force, ca.vec(dynamics.influence), sticking.carried)
+        self._shape = dynamics.influence.shape
+        self._count = dynamics.force.numel()
+        slopes = ca.densify(ca.jacobian(acting, dynamics.t))
+        self.timed = slopes.nnz() > 0 and not slopes.is_zero()
+        self._slopes = state_function(dynamics, "slopes_in_time", {"slopes": slopes})
+
+    def bow(self, times: tuple[float, float], states: np.ndarray, p: np.ndarray) -> float:
+        """Return the deviation of slip accelerations from their chord beyond rounding, m/s^2.
+
+        Parameters
+        ----------
+        times
+            The ends of the step, s.
+        states
+            (k, nx) the states at some of its times.
+        p
+            The values.
+        """
+        if not self.timed:
+            return 0.0
+        within = zip(states.min(axis=0).tolist(), states.max(axis=0).tolist(), strict=True)
+        numbers = p.tolist()
+        given = [[times], [*within], [*zip(numbers, numbers, strict=True)]]
+        slopes = np.array(bounds(self._slopes, given)[0])
+        with np.errstate(invalid="ignore"):
+            widths = BOW * (times[1] - times[0]) * (slopes[:, 1] - slopes[:, 0])
+        if not np.all(np.isfinite(widths)):
+            return np.inf
+        pushes = self.sticking.pushes(times[0], states[0], p)
+        borne = self._count + self._shape[0] * self._shape[1]
+        force = self.sticking.dynamics.matrices(times[0], states[0], p)["force"]
+        turned = widths[self._count : borne].reshape(self._shape, order="F").sum(axis=1)
+        loads = widths[: self._count] + turned * float(np.max(np.abs(force)))
+        carried = float(np.max(widths[borne:], initial=0.0))
+        rounding = float(np.max(pushes @ np.abs(force).ravel(), initial=0.0)) * ROUNDING
+        return float(np.max(pushes @ loads, initial=0.0)) + carried - rounding
 
 
 def sticks(time: float, names: list[str]) -> SupportSticks:

@@ -21,7 +21,7 @@ import numpy as np
 
 from daesolve.contact.complementarity.answers import VariantAnswer
 from daesolve.contact.complementarity.horizontal import Variant
-from daesolve.contact.friction.coming_to_rest import root
+from daesolve.contact.following import root
 from daesolve.contact.friction.direction_flow import (
     Attractor,
     BranchFollower,
@@ -31,9 +31,8 @@ from daesolve.contact.friction.direction_flow import (
     attractor_from,
     starts,
 )
-from daesolve.contact.friction.variants import VariantProblem
-from daesolve.core.equations.consistency import check_named
-from daesolve.core.system.consistent_state import check_system, parameter_values
+from daesolve.contact.friction.variants import VariantProblem, variant_problem
+from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import OutOfRangeError, VariantError, is_number
 
@@ -151,7 +150,7 @@ def stiction(
     VariantError
         For no direction of sliding does a choice of loaded supports exist.
     """
-    problem = _problem(system, parameters)
+    problem = variant_problem(system, parameters)
     return stiction_at(problem, problem.state(state, time), time)
 
 
@@ -220,7 +219,7 @@ def stiction_limit(
     UnknownNameError
         There is no such parameter.
     """
-    problem = _problem(system, parameters)
+    problem = variant_problem(system, parameters)
     x = problem.state(state, time)
     _check_rest(problem, x, time)
 
@@ -247,9 +246,7 @@ def stiction_limit(
 
 
 def _sides(
-    body: Callable[[float], RestingBody],
-    between: tuple[float, float],
-    parameter: str,
+    body: Callable[[float], RestingBody], between: tuple[float, float], parameter: str
 ) -> tuple[float, float]:
     """Return the value at which the body is held, and the value at which it slides."""
     if len(between) != 2 or not all(map(is_number, between)) or between[0] == between[1]:
@@ -305,12 +302,6 @@ def resting_body(
         rows[guided],
         rows[~guided],
     )
-
-
-def _problem(system: MechanicalSystem, parameters: Mapping[str, float] | None) -> VariantProblem:
-    check_system(system)
-    given = check_named("parameters", parameters)
-    return VariantProblem(system.dynamics, parameter_values(system.dynamics, given))
 
 
 def _check_rest(problem: VariantProblem, state: np.ndarray, time: float) -> None:

@@ -22,30 +22,24 @@ from daesolve.contact.complementarity.properties import (
     frictionless_sign,
     w_property,
 )
-from daesolve.contact.friction.nonlinear_latex import NUMBERS, nonlinear_latex
+from daesolve.contact.friction.state_functions import PlanarSlips, state_function
 from daesolve.contact.friction.support_balance import VariantState, supported_balance
 from daesolve.contact.friction.variant_forms import (
     FORMS,
+    NUMBERS,
     GaussFunction,
     SupportBalance,
     VariantForm,
-    entry_kind,
     gauss_of,
-    letter_of,
+    nonlinear_latex,
 )
 from daesolve.contact.posing.guides import SHARP, SMOOTHING, SupportAction, guides_in
 from daesolve.core.equations.consistency import check_named, complete_start
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.system.consistent_state import check_system, parameter_values
 from daesolve.core.system.system import MechanicalSystem
-from daesolve.errors import (
-    OutOfRangeError,
-    PosingError,
-    VariantError,
-    unknown_name,
-)
+from daesolve.errors import OutOfRangeError, PosingError, VariantError, unknown_name
 
 SLIPS = 1e-13
 """A slip counts as nonzero above this, relative to the fastest that the body's speed allows."""
@@ -113,6 +107,7 @@ class VariantProblem:
         self.names = self.guides.reactions.names
         labels = dynamics.labels.states
         self.velocity_names = labels[dynamics.position_count :]
+        self.slips = PlanarSlips(dynamics, self.guides)
         self._places = {name: index for index, name in enumerate(dynamics.values)}
 
     def at(
@@ -197,7 +192,7 @@ class VariantProblem:
         """
         if number not in NUMBERS:
             raise OutOfRangeError(f"the equation is {number!r}, but must be 3.1, 3.2, 3.3 or Z")
-        return nonlinear_latex(self.guides, self.velocity_names, number, letter_of, entry_kind)
+        return nonlinear_latex(self.guides, self.velocity_names, number)
 
     def balance(
         self,
@@ -373,13 +368,9 @@ class VariantProblem:
             )
         return x
 
-    def planar_slips(self, x: np.ndarray, time: float = 0.0) -> np.ndarray:
-        """Return the slips in the plane, m/s."""
-        return np.asarray(self._planar(time, x, self.numbers)[0]).ravel()
-
     def sliding(self, x: np.ndarray, time: float = 0.0) -> bool:
         """Return whether any support slides or any pad spins, beyond rounding."""
-        slips, sizes = (np.asarray(o).ravel() for o in self._rubbing(time, x, self.numbers))
+        slips, sizes = (np.asarray(o).ravel() for o in self._moved(time, x, self.numbers))
         return bool(np.any(np.abs(slips) > SLIPS * sizes))
 
     def _velocities(self, given: Mapping[str, float] | np.ndarray) -> np.ndarray:
@@ -394,10 +385,10 @@ class VariantProblem:
 
     def _senses(self, time: float, x: np.ndarray, p: np.ndarray) -> dict[str, float]:
         """Return the sense of each slip in the plane, between -1 and 1 if friction is smooth."""
-        names = [s.sense.name() for s in self.guides.rubbing if s.sense is not None]
-        if not names:
+        if not self.slips.senses:
             return {}
-        slips, sizes = (np.asarray(output).ravel() for output in self._planar(time, x, p))
+        slips, slopes = self.slips.at(time, x, p)
+        sizes = np.abs(slopes) @ np.abs(x[self.dynamics.position_count :])
         smoothing = p[self._places[SMOOTHING]]
         if smoothing > SHARP:
             senses = slips / np.hypot(slips, smoothing)
@@ -408,7 +399,7 @@ class VariantProblem:
                     "a support does not slide in this state, so its friction has no direction: "
                     "give the direction in which it is about to slide"
                 )
-        return dict(zip(names, senses.tolist(), strict=True))
+        return dict(zip(self.slips.senses, senses.tolist(), strict=True))
 
     @cached_property
     def _columns(self) -> ca.Function:
@@ -417,39 +408,21 @@ class VariantProblem:
         nothing = SupportAction(ca.SX(count, 1), ca.SX(count, 1), ca.SX(0, 1))
         firsts = [first or nothing for first, _ in self.guides.supports]
         seconds = [second for _, second in self.guides.supports]
-        columns = [
-            ca.densify(ca.horzcat(*parts))
-            for supports in (firsts, seconds)
-            for parts in ([s.normal for s in supports], [s.friction for s in supports])
-        ]
-        names = ["first_normal", "first_friction", "second_normal", "second_friction"]
-        return self._function("columns", columns, names)
+        columns: dict[str, ca.SX] = {
+            f"{which}_{what}": ca.horzcat(*[getattr(support, what) for support in supports])
+            for which, supports in (("first", firsts), ("second", seconds))
+            for what in ("normal", "friction")
+        }
+        return state_function(self.dynamics, "columns", columns)
 
     @cached_property
-    def _slips(self) -> ca.Function:
-        slips = ca.vertcat(*[support.slip for support in self.guides.rubbing])
-        return self._function("slips", [slips, self._sizes(slips)], ["slips", "sizes"])
-
-    @cached_property
-    def _rubbing(self) -> ca.Function:
+    def _moved(self) -> ca.Function:
+        """(t, x, p) -> all slips and spins, and the sizes of their terms."""
         spins = [support.spin for support in self.guides.rubbing if support.spin is not None]
         moved = ca.vertcat(*[support.slip for support in self.guides.rubbing], *spins)
-        return self._function("rubbing", [moved, self._sizes(moved)], ["moved", "sizes"])
-
-    @cached_property
-    def _planar(self) -> ca.Function:
-        planar = [s for s in self.guides.rubbing if s.sense is not None]
-        slips = ca.vertcat(*[s.slip for s in planar])
-        return self._function("planar", [slips, self._sizes(slips)], ["slips", "sizes"])
-
-    def _sizes(self, slips: ca.SX) -> ca.SX:
         v = self.dynamics.velocities
-        return ca.fabs(ca.jacobian(slips, v)) @ ca.fabs(v)
-
-    def _function(self, name: str, outputs: list[ca.SX], names: list[str]) -> ca.Function:
-        dynamics = self.dynamics
-        arguments = [dynamics.t, dynamics.x, dynamics.p]
-        return function_of(name, arguments, outputs, (["t", "x", "p"], names))
+        sizes = ca.fabs(ca.jacobian(moved, v)) @ ca.fabs(v)
+        return state_function(self.dynamics, "moved", {"moved": moved, "sizes": sizes})
 
 
 def variant_problem(

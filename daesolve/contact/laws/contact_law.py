@@ -23,7 +23,7 @@ import numpy as np
 
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.policies import solve
-from daesolve.contact.laws.kept_constraints import answered
+from daesolve.contact.laws.rubbing_instant import answered
 from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics
@@ -38,10 +38,7 @@ from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.results.trajectory.results import Impact
-from daesolve.errors import (
-    ResetError,
-    VariantError,
-)
+from daesolve.errors import ResetError, VariantError
 
 STILL = 1e-10
 """A gap does not change if its rate is below this fraction of its terms.
@@ -350,9 +347,7 @@ class ContactChanges:
         if _smallest(caused[:, len(own) :]) < INDEPENDENT:
             raise self._undetermined(time, among)
         return _Response(
-            caused[:, : len(own)],
-            caused[:, len(own) :],
-            np.abs(gaps) @ np.abs(free) + np.abs(bias),
+            caused[:, : len(own)], caused[:, len(own) :], np.abs(gaps) @ np.abs(free) + np.abs(bias)
         )
 
 

@@ -19,7 +19,6 @@ from daesolve.contact.friction.variants import with_variant
 from daesolve.contact.posing.guides import (
     AT_REST,
     OF_THEIR_OWN,
-    RELEASED,
     SLOW,
     SLOW_ENERGY,
     SLOW_PART,
@@ -32,7 +31,6 @@ from daesolve.core.events.law import Beginning, Ending, Jump, Setting, Stretch, 
 from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.posing.value_names import ValueKind
-from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.errors import VariantError
 
 EVENTS = frozenset({SWITCH, AT_REST}) | OF_THEIR_OWN
@@ -194,6 +192,7 @@ class GuideLaw(ResetLaw):
         )
         rates = np.abs(book.at(time, x, p)[1])
         watched = OtherGuards(
+            guarded,
             lambda moment, state, values: guards(moment, state, values)[0][guarded],
             book.traits.directions[guarded],
             (book.tolerances + 4.0 * np.spacing(abs(time)) * rates)[guarded],
@@ -202,27 +201,10 @@ class GuideLaw(ResetLaw):
             self.sliding, lambda moment, state, values: rate(moment, state, values)[0], watched
         )
         try:
-            held = holding.follow(time, x, p, until, samples_up_to(until))
+            return holding.follow(time, x, p, until, samples_up_to(until))
         except VariantError as lost:
             nothing = np.empty((0, len(x)))
             return Stretch(time, x, Ending.FAILED, "", (), (), nothing, 1, error=lost)
-        blocks = (StepBlock(held.times, held.states),) if len(held.times) else ()
-        stretch = Stretch(
-            time=held.time,
-            state=held.state,
-            ending=Ending.GOES_ON if held.fires else Ending.REACHED,
-            message="",
-            switchings=(),
-            blocks=blocks,
-            samples=held.samples,
-            evaluations=held.evaluations,
-            fires=tuple(int(guarded[k]) for k in held.fires),
-        )
-        if held.onward is None:
-            return stretch
-        loose = StretchEvent(RELEASED, 0, held.time, held.state, held.onward)
-        onward = held.state, held.onward
-        return replace(stretch, ending=Ending.GOES_ON, switchings=(loose,), onward=onward)
 
     @cached_property
     def _others(self) -> np.ndarray:
@@ -304,11 +286,7 @@ class GuideLaw(ResetLaw):
 
 def _projection(dynamics: Dynamics) -> Rate:
     """Return what takes the velocities back to the constraints, in the metric of the masses."""
-    split, count, own = (
-        dynamics.position_count,
-        len(dynamics.labels.states),
-        len(dynamics.values),
-    )
+    split, count, own = (dynamics.position_count, len(dynamics.labels.states), len(dynamics.values))
 
     def project(time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         parts = dynamics.matrices(time, x[:count], p[:own])

@@ -10,14 +10,15 @@ exponentially to the jam: r like exp(-tau), the velocities like exp(-C tau).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy
 
-from daesolve.contact.decisions import Contacts, ContactState
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
+from daesolve.contact.decisions import Contacts
+from daesolve.contact.following import DensePath, follow, root
+from daesolve.contact.laws.rubbing_instant import ContactNumbers, DecisionState, TouchingContacts
 from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.jamming import NEAR
 from daesolve.contact.posing.names import JAM
@@ -40,11 +41,11 @@ TOLERANCE = 1e-12
 """The tolerance of a step."""
 BEYOND = 1e-9
 """The impact that follows a jam is computed with friction larger by this fraction."""
+TAU = 2e-12
+"""The accuracy of tau where a guard or a time is sought."""
 SHARE = 1e-6
 """A reaction takes part in a jam if it is more than this fraction of the largest in the direction
 that grows."""
-
-Within = Callable[[float], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,50 +96,6 @@ class JammingMotion:
     positions: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class _Path:
-    """Steps of (state, time since the entry) in tau, and the interpolant of each."""
-
-    start: np.ndarray
-    ends: list[float] = field(default_factory=lambda: [0.0])
-    pieces: list[Within] = field(default_factory=list[Within])
-    reached: list[np.ndarray] = field(default_factory=list[np.ndarray])
-
-    @property
-    def last(self) -> np.ndarray:
-        return self.reached[-1] if self.reached else self.start
-
-    def take(self, end: float, piece: Within) -> None:
-        """Add a step as far as it is taken."""
-        self.ends.append(end)
-        self.pieces.append(piece)
-        self.reached.append(np.asarray(piece(end)))
-
-    def cut(self, guards: Callable[[np.ndarray], np.ndarray], crossed: Sequence[int]) -> int:
-        """End the last step where the first of some guards passes zero; return which."""
-        within, place = self.pieces[-1], len(self.pieces) - 1
-        roots = {
-            guard: _root(lambda tau, k=guard: float(guards(within(tau))[k]), self, place)
-            for guard in crossed
-        }
-        first = min(roots, key=roots.__getitem__)
-        self.ends[-1], self.reached[-1] = roots[first], np.asarray(within(roots[first]))
-        return first
-
-    def at(self, elapsed: float) -> np.ndarray:
-        """Return the state at a time since the entry, s."""
-        for place, piece in enumerate(self.pieces):
-            if elapsed <= self.reached[place][-1]:
-                tau = _root(lambda tau, w=piece: float(w(tau)[-1]) - elapsed, self, place)
-                return piece(tau)[:-1]
-        return self.last[:-1]
-
-
-def _root(function: Callable[[float], float], path: _Path, place: int) -> float:
-    """Return where a function of tau is zero within a step."""
-    return float(scipy.optimize.brentq(function, path.ends[place], path.ends[place + 1]))
-
-
 def approach(
     sliding: JammingMotion,
     place: tuple[float, np.ndarray],
@@ -159,21 +116,21 @@ def approach(
     time, x = place
     values, rates = sliding.guards(time, x)
     first = float(values[0])
-    path, evaluations = _Path(np.append(x, 0.0)), 0
+    path, evaluations = DensePath(0.0, np.append(x, 0.0)), 0
     passed = 0 if abs(first) <= END else None
     if first > END and rates[0] < 0.0:
         stepper = _stepper(sliding, place, first, float(rates[0]))
         passed = _stepped(sliding, time, stepper, path, until)
         evaluations = stepper.nfev
-    end, state = float(time + path.last[-1]), path.last[:-1]
+    end, state = float(time + path.states[-1][-1]), path.states[-1][:-1]
     if passed == 0:
         values, rates = sliding.guards(end, state)
         ahead = max((float(values[0]) - LEFT * END) / -float(rates[0]), 0.0)
         moved = state + ahead * sliding.rate(end, state)
         end, state = end + ahead, np.where(sliding.positions, moved, state)
     if end > until:
-        end, state, passed = until, path.at(until - time), None
-    samples = np.array([path.at(moment - time) for moment in times_up_to(end)])
+        end, state, passed = until, _state_at(path, until - time), None
+    samples = np.array([_state_at(path, moment - time) for moment in times_up_to(end)])
     return Approach(end, state, passed, samples.reshape(-1, len(x)), evaluations)
 
 
@@ -195,30 +152,49 @@ def _stepper(
 
 
 def _stepped(
-    sliding: JammingMotion, time: float, stepper: scipy.integrate.DOP853, path: _Path, until: float
+    sliding: JammingMotion,
+    time: float,
+    stepper: scipy.integrate.DOP853,
+    path: DensePath,
+    until: float,
 ) -> int | None:
     """Take steps until a guard passes zero, or the motion leads away; return which."""
 
-    def guards(y: np.ndarray) -> np.ndarray:
+    def guards(_: float, y: np.ndarray) -> np.ndarray:
         return sliding.guards(float(time + y[-1]), y[:-1])[0]
 
-    before = guards(path.start)
-    first = before[0]
-    while len(path.pieces) < MOST_STEPS:
-        stepper.step()
-        if stepper.status == "failed":
-            return None
-        path.take(float(stepper.t), stepper.dense_output())
-        values = guards(path.last)
-        crossed = (np.flatnonzero((before[1:] > 0.0) & (values[1:] <= 0.0)) + 1).tolist()
-        if crossed:
-            return path.cut(guards, crossed)
-        if values[0] <= END:
-            return 0
-        if time + path.last[-1] >= until or values[0] > AWAY * first:
-            return None
-        before = values
-    return None
+    def passed(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        crossed = (before > 0.0) & (after <= 0.0)
+        crossed[0] = after[0] <= END
+        return np.flatnonzero(crossed)
+
+    def over(y: np.ndarray, values: np.ndarray) -> bool:
+        away = time + y[-1] >= until or values[0] > AWAY * first
+        return bool(away) or len(path.times) > MOST_STEPS
+
+    first = guards(0.0, path.states[0])[0]
+    crossed = follow(stepper, path, guards, passed, over)
+    others = [guard for guard in crossed if guard]
+    if not others:
+        return 0 if crossed else None
+    within, (begin, end) = path.pieces[-1], path.times[-2:]
+    roots = {
+        guard: root(lambda tau, k=guard: float(guards(tau, within(tau))[k]), begin, end, TAU)
+        for guard in others
+    }
+    earliest = min(roots, key=roots.__getitem__)
+    path.cut(roots[earliest])
+    return earliest
+
+
+def _state_at(path: DensePath, elapsed: float) -> np.ndarray:
+    """Return the state at a time since the entry, s."""
+    reached = [float(state[-1]) for state in path.states[1:]]
+    step = int(np.searchsorted(reached, elapsed))
+    if step == len(reached):
+        return path.states[-1][:-1]
+    within, (begin, end) = path.pieces[step], path.times[step : step + 2]
+    return within(root(lambda tau: float(within(tau)[-1]) - elapsed, begin, end, TAU))[:-1]
 
 
 # -- at the jam ------------------------------------------------------------------------------------
@@ -338,12 +314,6 @@ def beyond_jam(contacts: Contacts) -> Contacts:
     )
 
 
-def going_on(slips: np.ndarray) -> tuple[ContactState, ...]:
-    """Return the states of contacts that touch, by their slips (n,) alone: none opens."""
-    by_sign = {1.0: ContactState.FORWARD, -1.0: ContactState.BACKWARD}
-    return tuple(by_sign.get(float(np.sign(slip)), ContactState.STICKS) for slip in slips)
-
-
 def stopped_by_jam(
     time: float,
     names: Sequence[str],
@@ -414,8 +384,9 @@ def at_limit(numbers: ContactNumbers, time: float, x: np.ndarray, p: np.ndarray)
 
     def instant(velocities: np.ndarray) -> tuple[TouchingContacts, np.ndarray]:
         states = np.concatenate([x[:first], velocities])
-        rates = numbers.rates(time, states, p)
-        return numbers.instant(time, states, p, closed, rates), rates.slips[closed]
+        place = DecisionState(time, states, x[count:], p)
+        rates = numbers.rates(place)
+        return numbers.instant(place, closed, rates), rates.slips[closed]
 
     found = growth(numbers, *instant(x[first:count]), p)
     velocities = limit(lambda v: instant(v)[0], x[first:count], found)

@@ -229,10 +229,7 @@ class ClosedContacts:
             limits[owner] += limits[place]
         tangents = list(kept.tangents)
         slacks = np.concatenate(
-            [
-                reactions[list(kept.normals)],
-                limits[tangents] - np.abs(reactions[count:])[tangents],
-            ]
+            [reactions[list(kept.normals)], limits[tangents] - np.abs(reactions[count:])[tangents]]
         )
         if not new:
             slacks = np.where(self.ended[kept.rows(count)], np.minimum(slacks, 0.0), slacks)

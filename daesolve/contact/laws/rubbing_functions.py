@@ -8,8 +8,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact.laws.resting import is_timed
-from daesolve.contact.laws.rubbing_impacts import DecisionState
-from daesolve.contact.laws.rubbing_instant import ContactNumbers
+from daesolve.contact.laws.rubbing_instant import ContactNumbers, DecisionState
 from daesolve.core.events.jumps import with_references
 from daesolve.core.events.law import Setting
 from daesolve.core.expressions.evaluation import Evaluator
@@ -29,6 +28,11 @@ class ContactFunctions:
         works = symbol("works", problem.size - x.numel())
         values = with_references(dynamics, t, x, p, works)
         self._references = Evaluator(ca.Function("references", [t, x, works, p], [values]))
+
+    def later(self, place: DecisionState, p: np.ndarray, step: float) -> DecisionState:
+        """Return the place a step later in the mode of p, s."""
+        whole = stepped(self.rate, place.time, place.whole, p, step)
+        return place.later(step, whole, p)
 
     def referred(self, place: DecisionState, p: np.ndarray) -> np.ndarray:
         """Return values with the references of the motion that begins here."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact.decisions import (
-    ContactImpact,
-    ContactSolution,
-    Decision,
-    collide,
-    impact_without_collision,
-)
+from daesolve.contact.decisions import ContactImpact, collide, impact_without_collision
 from daesolve.contact.laws.jams import beyond_jam, growth, stopped_by_jam
 from daesolve.contact.laws.redundant_contacts import PARALLEL
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, Rates, TouchingContacts, speeds_of
+from daesolve.contact.laws.rubbing_instant import (
+    ContactNumbers,
+    DecisionState,
+    Rates,
+    TouchingContacts,
+    speeds_of,
+)
 from daesolve.core.events.choices import Choices
+from daesolve.core.expressions.singular_values import shortest_solution
 from daesolve.core.results.trajectory.results import Impact
 from daesolve.errors import (
     ContactError,
@@ -35,16 +36,6 @@ ROUNDING = 1e-14
 """The part of what impulses change of the rate of a gap, in all, that is their rounding."""
 MOST_IMPACTS = 1000
 """Impacts of the same contacts at one instant, one after the other."""
-
-
-@dataclass(frozen=True, eq=False)
-class DecisionState:
-    """The place of a decision: time, states of the equations followed by works, and values."""
-
-    time: float
-    x: np.ndarray
-    works: np.ndarray
-    p: np.ndarray
 
 
 class CollisionResolver:
@@ -79,7 +70,7 @@ class CollisionResolver:
         for _ in range(MOST_IMPACTS):
             if not np.any(rates.gaps[touching]):
                 return place, rates, impacts, hit, last & (rates.gaps == 0.0)
-            instant = self._numbers.instant(place.time, place.x, place.p, touching, rates)
+            instant = self._numbers.instant(place, touching, rates)
             which = instant.which
             # A bounce lower than a gap that counts as zero does not count.
             lowest = np.sqrt(2.0 * instant.size[: len(which)] * zero[which])
@@ -94,16 +85,14 @@ class CollisionResolver:
             if not taking.all():
                 which, lowest = which[taking], lowest[taking]
                 own = np.isin(np.arange(len(touching)), which)
-                instant = self._numbers.instant(place.time, place.x, place.p, own, rates)
+                instant = self._numbers.instant(place, own, rates)
             found, slow = self._impact(place, instant, rates, lowest)
             last[which] = slow & (rates.restitution[which] > 0.0)
             changes = np.abs(instant.contacts.matrix[: len(which)]) @ np.abs(found.impulses)
             blur[which] = np.maximum(blur[which], ROUNDING * changes)
-            x = place.x.copy()
-            x[self.dynamics.position_count :] += instant.thrown @ found.impulses
-            impacts.append(self._recorded(place, x, instant, found.impulses))
-            place = replace(place, x=x)
-            rates = self._numbers.rates(place.time, x, place.p)
+            place, impact = self._pushed(place, instant, found.impulses)
+            impacts.append(impact)
+            rates = self._numbers.rates(place)
             largest = larger(largest, rates)
             rates = rested(rates, largest, none, none)
         names = ", ".join(repr(self._numbers.names[k]) for k in np.flatnonzero(hit))
@@ -145,11 +134,8 @@ class CollisionResolver:
                 on_gain=choices.on_gain,
                 springs=self._springs,
             )
-        except UndeterminedContact as error:
-            advised = with_advice(error) if self._numbers.directions > 1 else error
-            raise at(place.time, advised) from error
         except ContactError as error:
-            raise at(place.time, error) from error
+            raise at(place.time, error, self._numbers.directions) from error
         except UnsupportedError as error:
             raise ResetError(f"at t = {place.time:.10g} s {error}") from error
 
@@ -170,20 +156,20 @@ class CollisionResolver:
         sticks = stay & rates.resting[which] & self._numbers.rubs[which]
         own = np.flatnonzero(np.concatenate([stay, sticks.repeat(self._numbers.directions)]))
         answer = instant.contacts.matrix[np.ix_(own, own)]
-        x = place.x.copy()
         wanted = np.concatenate([-speeds, np.zeros(len(instant.rows) - len(which))])[own]
-        impulses = np.linalg.lstsq(answer, wanted, rcond=PARALLEL)[0]
-        x[self.dynamics.position_count :] += instant.thrown[:, own] @ impulses
+        place = place.pushed(
+            instant.thrown[:, own], shortest_solution(answer, wanted, rcond=PARALLEL)
+        )
         gaps = rates.gaps.copy()
         gaps[which[stay]] = 0.0
-        after = self._numbers.rates(place.time, x, place.p)
-        slips = after.rested(rates.gaps == 0.0, rates.resting).slips
-        return replace(place, x=x), replace(rates, gaps=gaps, slips=slips)
+        slips = self._numbers.rates(place).rested(rates.gaps == 0.0, rates.resting).slips
+        return place, replace(rates, gaps=gaps, slips=slips)
 
-    def _recorded(
-        self, place: DecisionState, x: np.ndarray, instant: TouchingContacts, impulses: np.ndarray
-    ) -> Impact:
-        """Return an impact from the states before and after, and the energy without a work."""
+    def _pushed(
+        self, place: DecisionState, instant: TouchingContacts, impulses: np.ndarray
+    ) -> tuple[DecisionState, Impact]:
+        """Return the place after an impact, and its record with the energy without a work."""
+        place_after = place.pushed(instant.thrown, impulses)
         labels = self.dynamics.labels.reactions
         named = dict(zip(labels, (instant.kept @ impulses).tolist(), strict=True))
         count = len(instant.which)
@@ -195,11 +181,11 @@ class CollisionResolver:
                 named[labels[tangent]] = impulse
         mass = self.dynamics.matrices(place.time, place.x, place.p)["mass"]
         first = self.dynamics.position_count
-        before, after = place.x[first:], x[first:]
+        before, after = place.x[first:], place_after.x[first:]
         kinetic, remaining = (float(v @ mass @ v) / 2.0 for v in (before, after))
         work = float(impulses @ instant.rows @ (before + after)) / 2.0
         miss = abs(remaining - kinetic - work) / kinetic if kinetic > 0.0 else 0.0
-        return Impact(named, kinetic, remaining, miss)
+        return place_after, Impact(named, kinetic, remaining, miss)
 
     def freed(
         self, place: DecisionState, closed: np.ndarray, rates: Rates, error: NoMotion | None = None
@@ -211,7 +197,7 @@ class CollisionResolver:
         JamEvent, NoMotion
             It is not wanted, or there is none.
         """
-        instant = self._numbers.instant(place.time, place.x, place.p, closed, rates)
+        instant = self._numbers.instant(place, closed, rates)
         slips = rates.slips[instant.which]
         names = growth(self._numbers, instant, slips, place.p).names
         contacts = instant.contacts if error else beyond_jam(instant.contacts)
@@ -223,28 +209,23 @@ class CollisionResolver:
             raise stopped_by_jam(place.time, names, error, none) from none
         if self._choices.on_jam == "end":
             raise stopped_by_jam(place.time, names, error)
-        x = place.x.copy()
-        x[self.dynamics.position_count :] += instant.thrown @ found.impulses
-        impact = self._recorded(place, x, instant, found.impulses)
-        place = replace(place, x=x)
-        after = self._numbers.rates(place.time, x, place.p)
+        place, impact = self._pushed(place, instant, found.impulses)
+        after = self._numbers.rates(place)
         none = np.zeros_like(closed)
         return place, rested(after, larger(rates, after), none, none), impact
 
     def parted(self, place: DecisionState, opening: np.ndarray) -> DecisionState:
         """Let no gap that opens close by rounding: it would be met again at once."""
         for _ in range(MOST_IMPACTS):
-            rates = self._numbers.rates(place.time, place.x, place.p)
+            rates = self._numbers.rates(place)
             closing = opening & (rates.gaps < 0.0)
             if not closing.any():
                 break
-            instant = self._numbers.instant(place.time, place.x, place.p, closing, rates)
+            instant = self._numbers.instant(place, closing, rates)
             count = len(instant.which)
             answers = np.diag(instant.contacts.matrix)[:count]
             pushes = -2.0 * rates.gaps[instant.which] / answers
-            x = place.x.copy()
-            x[self.dynamics.position_count :] += instant.thrown[:, :count] @ pushes
-            place = replace(place, x=x)
+            place = place.pushed(instant.thrown[:, :count], pushes)
         return place
 
 
@@ -256,14 +237,11 @@ def _rounding(instant: TouchingContacts, rates: Rates) -> np.ndarray:
     return STILL * np.max(answers * alone * (1.0 - np.eye(count)), axis=1, initial=0.0)
 
 
-def at(time: float, error: ContactError) -> ContactError:
-    """Return the error with the time when it happened."""
-    return type(error)(f"at t = {time:.10g} s {error}", error.solution)
-
-
-def with_advice(error: UndeterminedContact) -> UndeterminedContact:
-    """Return the error of contacts in space whose loads decide, with advice."""
-    return UndeterminedContact(f"{error}; {SHARED}", error.solution)
+def at(time: float, error: ContactError, directions: int = 1, onward: str = "") -> ContactError:
+    """Return the error with the time when it happened, and with what to ask for."""
+    # Where contacts have two directions of slip, undetermined loads decide how they slide.
+    advice = f"; {SHARED}" if isinstance(error, UndeterminedContact) and directions > 1 else ""
+    return type(error)(f"at t = {time:.10g} s {error}{onward}{advice}", error.solution)
 
 
 def larger(rates: Rates, others: Rates) -> Rates:
@@ -280,11 +258,3 @@ def rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) ->
     still = held | (np.abs(rates.gaps) <= STILL * sizes.gap_sizes)
     slow = speeds_of(rates.slips) <= STILL * speeds_of(sizes.slip_sizes)
     return rates.rested(still, stopped | slow)
-
-
-def only(found: Decision, time: float) -> ContactSolution:
-    """Return the answer of a decision; raise an error with the time unless there is exactly one."""
-    try:
-        return found.only()
-    except ContactError as error:
-        raise at(time, error) from error

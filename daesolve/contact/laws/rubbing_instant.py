@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
 
 from daesolve.contact.decisions import Contacts
-from daesolve.contact.laws.kept_constraints import answered
 from daesolve.contact.posing.contact_rows import ContactFriction, ContactRow, contacts_in
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.identity import vanishes
 from daesolve.errors import ResetError, UnsupportedError
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionState:
+    """The place of a decision: time, states of the equations followed by works, and values."""
+
+    time: float
+    x: np.ndarray
+    works: np.ndarray
+    p: np.ndarray
+
+    @property
+    def whole(self) -> np.ndarray:
+        """The state of the problem: with works."""
+        return np.concatenate([self.x, self.works])
+
+    def later(self, step: float, whole: np.ndarray, p: np.ndarray) -> DecisionState:
+        """Return the place a step later, s, with this state of the problem and values."""
+        count = len(self.x)
+        return DecisionState(self.time + step, whole[:count], whole[count:], p)
+
+    def pushed(self, thrown: np.ndarray, impulses: np.ndarray) -> DecisionState:
+        """Return the place after impulses, of which each adds its column to the velocities."""
+        x = self.x.copy()
+        x[-len(thrown) :] += thrown @ impulses
+        return replace(self, x=x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +104,7 @@ class Rates:
         """Return rates of which some of gaps and of slips, (n,) each, are zero."""
         still = stopped if self.slips.ndim == 1 else stopped[:, None]
         return replace(
-            self,
-            gaps=np.where(held, 0.0, self.gaps),
-            slips=np.where(still, 0.0, self.slips),
+            self, gaps=np.where(held, 0.0, self.gaps), slips=np.where(still, 0.0, self.slips)
         )
 
 
@@ -205,18 +229,15 @@ class ContactNumbers:
         places = np.concatenate([self.holds, self.slides, self.sticks.ravel(), self.rests, shares])
         return bool(np.array_equal(one[places], other[places]))
 
-    def rates(self, time: float, x: np.ndarray, p: np.ndarray) -> Rates:
+    def rates(self, place: DecisionState) -> Rates:
         """Return the rates of all gaps and slips, whichever are closed."""
-        everything = self.mode(p, np.ones(len(self.names), dtype=bool))
-        parts = [np.array(part) for part in self._evaluate(time, x, everything)]
+        everything = self.mode(place.p, np.ones(len(self.names), dtype=bool))
+        parts = [np.array(part) for part in self._evaluate(place.time, place.x, everything)]
         if self.directions > 1:
-            for place in (2, 3):
-                parts[place] = parts[place].reshape(-1, self.directions)
+            parts[2:4] = [part.reshape(-1, self.directions) for part in parts[2:4]]
         return Rates(*parts)
 
-    def instant(
-        self, time: float, x: np.ndarray, p: np.ndarray, touching: np.ndarray, rates: Rates
-    ) -> TouchingContacts:
+    def instant(self, place: DecisionState, touching: np.ndarray, rates: Rates) -> TouchingContacts:
         """Return how the touching contacts respond, with all other constraints kept.
 
         Raises
@@ -224,9 +245,8 @@ class ContactNumbers:
         ResetError
             Their reactions are not determined.
         """
-        which = np.flatnonzero(touching)
-        p = self.mode(p, touching)
-        parts = self.dynamics.matrices(time, x, p)
+        which, time, p = np.flatnonzero(touching), place.time, self.mode(place.p, touching)
+        parts = self.dynamics.matrices(time, place.x, p)
         jacobian, bias = self._rows(parts["jacobian"], which), self._rows(parts["bias"], which)
         own = {*self._gaps, *(row for rows in self._slips for row in rows)}
         tied = np.zeros((len(parts["ties"]), len(jacobian)))
@@ -262,3 +282,55 @@ class ContactNumbers:
         slips = [self._slips[int(k)] for k in which]
         tangents = [table[[*rows]] if rows else smooth for rows in slips]
         return np.vstack([table[[self._gaps[k] for k in which]], *tangents])
+
+
+def answered(
+    dynamics: Dynamics,
+    p: np.ndarray,
+    parts: dict[str, np.ndarray],
+    left_out: Collection[int],
+    pushes: np.ndarray,
+    tied: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the accelerations that pushes give, and in the last column those without any.
+
+    Parameters
+    ----------
+    dynamics, p, parts
+        The equations, their values, and `dynamics.matrices` there.
+    left_out
+        The rows that are not kept, beside those of which p lets go.
+    pushes, tied
+        (nv, k) and (relations, k) what acts on velocities and enters relations.
+
+    Returns
+    -------
+    numpy.ndarray
+        (nv, k + 1)
+    numpy.ndarray
+        (reactions, k + 1) the reactions of the constraints that are kept, zero for all others.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        The constraints that are kept depend on each other.
+    """
+    held = {row.name for row in dynamics.in_mode(p).rows}
+    kept = [k for k, row in enumerate(dynamics.rows) if row.name in held and k not in left_out]
+    gone = {row.reaction for k, row in enumerate(dynamics.rows) if k not in kept}
+    columns = [r for r in range(dynamics.reactions.numel()) if r not in gone]
+    count, rows = dynamics.velocity_count, dynamics.velocity_count + len(kept)
+    matrix = np.zeros((count + len(columns),) * 2)
+    matrix[:count, :count] = parts["mass"]
+    matrix[:count, count:] = -parts["influence"][:, columns]
+    matrix[count:rows, :count] = parts["jacobian"][kept]
+    matrix[rows:, count:] = parts["ties"][:, columns]
+    right = np.zeros((len(matrix), pushes.shape[1] + 1))
+    right[:count, :-1] = pushes
+    right[rows:, :-1] = tied
+    free = [parts["force"], -parts["bias"][kept], -parts["offsets"]]
+    right[:, -1] = np.concatenate(free).ravel()
+    found = np.linalg.solve(matrix, right)
+    reactions = np.zeros((dynamics.reactions.numel(), right.shape[1]))
+    reactions[columns] = found[count:]
+    return found[:count], reactions

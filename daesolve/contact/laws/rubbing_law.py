@@ -13,22 +13,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Self
 
 import numpy as np
 
 from daesolve.contact.decisions import decide
 from daesolve.contact.laws.impacts_end import ImpactsEnd
-from daesolve.contact.laws.jams import (
-    JamGuards,
-    approach,
-    at_limit,
-    sliding_of,
-)
+from daesolve.contact.laws.jams import JamGuards, approach, at_limit, sliding_of
 from daesolve.contact.laws.resting import at_rest
-from daesolve.contact.laws.rubbing_functions import functions_of, stepped
-from daesolve.contact.laws.rubbing_impacts import STILL, CollisionResolver, DecisionState, rested
-from daesolve.contact.laws.rubbing_instant import Rates, TouchingContacts
+from daesolve.contact.laws.rubbing_functions import functions_of
+from daesolve.contact.laws.rubbing_impacts import STILL, CollisionResolver, rested
+from daesolve.contact.laws.rubbing_instant import DecisionState, Rates, TouchingContacts
 from daesolve.contact.laws.rubbing_modes import (
     answer_of,
     are_chosen,
@@ -38,7 +35,7 @@ from daesolve.contact.laws.rubbing_modes import (
     states_of,
 )
 from daesolve.contact.laws.rubbing_start import begun
-from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in
+from daesolve.contact.posing.contact_rows import contacts_in, in_space
 from daesolve.contact.posing.jamming import NEAR
 from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics
@@ -48,6 +45,7 @@ from daesolve.core.events.jumps import joined
 from daesolve.core.events.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
 from daesolve.core.events.let_go import LettingGo
 from daesolve.core.posing.value_names import PENDING
+from daesolve.core.results.trajectory.results import Impact
 from daesolve.errors import NoMotion, ResetError
 
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
@@ -62,6 +60,50 @@ BEGUN = 16.0 * float(np.finfo(float).eps)
 """The fraction of the speed of a fall through the size of bodies up to which a slip is rounding."""
 
 
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """The contacts at an instant, before anything is decided.
+
+    `before` are closed, `held` those of them whose gap is still at zero, and `met` others at zero,
+    with what counts as `zero`: (n,) each.
+    """
+
+    place: DecisionState
+    rates: Rates
+    before: np.ndarray
+    held: np.ndarray
+    met: np.ndarray
+    zero: np.ndarray
+    fired: Sequence[int]
+
+    def fires(self, guards: np.ndarray) -> np.ndarray:
+        """Return which of some guards fire."""
+        return np.isin(guards, list(self.fired))
+
+    def fires_any(self, guards: np.ndarray) -> np.ndarray:
+        """Return in which rows of guards (n, k) one fires, (n,)."""
+        return np.asarray(np.any(self.fires(guards), axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What was decided: place and mode after it, what is closed in it, events and impacts.
+
+    `hit` and `settled` say which contacts closed, and which of these stay though they would bounce;
+    `rests` whether all rests at a place, and `repeats` that the mode is the one before.
+    """
+
+    place: DecisionState
+    p: np.ndarray
+    now: np.ndarray
+    events: list[int]
+    impacts: list[Impact | None]
+    hit: np.ndarray
+    settled: np.ndarray
+    rests: Callable[[DecisionState], bool]
+    repeats: bool = True
+
+
 class RubbingLaw(SwitchingLaw):
     """Lets contacts open, close, stick and slide, where one of them rubs.
 
@@ -72,6 +114,10 @@ class RubbingLaw(SwitchingLaw):
     """
 
     decides = True
+    spatial: ClassVar[bool] = False
+    """Whether slips have two directions."""
+    _quiet: frozenset[int] = frozenset()
+    """Events that show nothing of the motion."""
 
     def __init__(self, setting: Setting) -> None:
         rows, first = contacts_in(setting.dynamics), setting.table.firsts
@@ -117,16 +163,15 @@ class RubbingLaw(SwitchingLaw):
         DaesolveError
             They have no motion from there, or several.
         """
-        return begun(dynamics, beginning)
+        own = in_space(contacts_in(dynamics)) is cls.spatial
+        return begun(dynamics, beginning) if own else beginning
 
     @classmethod
-    def of(cls, setting: Setting, free: Sequence[int]) -> RubbingLaw | None:
+    def of(cls, setting: Setting, free: Sequence[int]) -> Self | None:
         """Return the law of all contacts of a system in which one rubs, or impacts are others."""
         rows = contacts_in(setting.dynamics)
-        rubs = any(row.rubbing for row in rows)
-        if any(isinstance(row.rubbing, SpatialRubbing) for row in rows):
-            return None
-        return cls(setting) if rows and (rubs or setting.choices.says_of_impacts) else None
+        rubs = any(row.rubbing for row in rows) or setting.choices.says_of_impacts
+        return cls(setting) if rows and rubs and in_space(rows) is cls.spatial else None
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
@@ -145,28 +190,34 @@ class RubbingLaw(SwitchingLaw):
         book.passed[self._all] = time
         gaps = book.measure(time, x, p)[0][self._closing]
         zero = np.maximum(book.tolerances[self._closing], TOUCHING)
-        met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
+        closing = np.isin(self._closing, list(fired))
+        met = closing | (np.abs(gaps) <= zero)
         count = self.dynamics.x.numel()
         place = DecisionState(time, x[:count], x[count:], p)
-        rates = self._numbers.rates(time, place.x, p)
+        rates = self._numbers.rates(place)
         before = self._standing(place, p, met, rates)
-        met &= ~self._parting(place, rates, met & ~before & ~np.isin(self._closing, list(fired)))
-        closed = before & ~self._let_go.apart(time, place.x, p)
-        rates = self._held(p, closed, np.isin(self._stopping, list(fired)), rates)
-        collided = self._collisions.collided(place, closed | met, zero, rates)
+        met &= ~self._parting(place, rates, met & ~before & ~closing)
+        held = before & ~self._let_go.apart(time, place.x, p)
+        yield from self._continued(Arrival(place, rates, before, held, met, zero, fired), book)
+
+    def _continued(self, arrival: Arrival, book: GuardBook) -> Iterator[Jump]:
+        """Yield how contacts in the plane continue."""
+        place, p, before, met = arrival.place, arrival.place.p, arrival.before, arrival.met
+        rates = self._held(p, arrival.held, arrival.fires(self._stopping), arrival.rates)
+        collided = self._collisions.collided(place, arrival.held | met, arrival.zero, rates)
         place, rates, impacts, hit, settled = collided
-        closed = (closed | met) & (rates.gaps == 0.0)
+        closed = (arrival.held | met) & (rates.gaps == 0.0)
         # What has come to the end of its static friction has only the other left.
-        begins = np.isin(self._slipping, list(fired)).any(axis=1)
+        begins = arrival.fires_any(self._slipping)
         weak = np.where(begins, rates.friction, rates.static_friction)
         rates = replace(rates, static_friction=weak)
-        jam = self._jam is not None and self._jam.here in fired
+        jam = self._jam is not None and self._jam.here in arrival.fired
         if jam:
             place, rates, impact = self._collisions.freed(place, closed, rates)
             impacts.append(impact)
             closed &= rates.gaps == 0.0
         # What falls to zero is at its limit, however well that is known.
-        ended = np.concatenate([np.isin(self._lost, list(fired)), begins])
+        ended = np.concatenate([arrival.fires(self._lost), begins])
         try:
             p_after, rests = self._next(place, closed, rates, book, ended)
         except NoMotion as error:
@@ -174,31 +225,42 @@ class RubbingLaw(SwitchingLaw):
             if not impacts:
                 # Until the impulse acts there are no reactions that agree: none are shown.
                 none = self._numbers.mode(p, np.zeros_like(closed))
-                yield Jump({}, x, self._functions.referred(place, none), None)
+                before_it = self._functions.referred(place, none)
+                yield Jump({}, arrival.place.whole, before_it, None)
             place = freed
             impacts.append(impact)
             closed &= rates.gaps == 0.0
             jam, ended = True, np.zeros_like(ended)
             p_after, rests = self._next(place, closed, rates, book, ended)
         now = self._standing(place, p_after, closed, rates)
-        place = self._collisions.parted(place, before & ~now)
-        events = self._happened((p, before), (p_after, now), hit)
-        self._say_what_is_chosen(time, (p, before), (p_after, now), book)
-        book.meet(self._closing[hit].tolist(), time)
+        slips = partial(self._slip_events, p, p_after)
+        events = self._happened(before, now, hit, slips)
+        self._say_what_is_chosen(place.time, (p, before), (p_after, now), book)
         if jam:
             assert self._jam is not None
             events.insert(0, self._jam.event)
+        alike = self._numbers.are_alike(p, p_after)
+        outcome = Outcome(
+            place, p_after, now, events, impacts, hit, settled, lambda _: rests, alike
+        )
+        yield from self._concluded(arrival, outcome, book)
+
+    def _concluded(self, arrival: Arrival, outcome: Outcome, book: GuardBook) -> Iterator[Jump]:
+        """Yield the jump of an outcome, if anything changes."""
+        time, p, events = arrival.place.time, outcome.p, outcome.events
+        place = self._collisions.parted(outcome.place, arrival.before & ~outcome.now)
+        book.meet(self._closing[outcome.hit].tolist(), time)
         if (ends := self._ending) is not None:
-            met = book.met[self._closing[settled]]
-            p_after, further = ends.answered(time, p_after, ends.guard in fired, met)
-            events += further
-            if events and rests and p_after[ends.pending] == 0.0:
+            met = book.met[self._closing[outcome.settled]]
+            p, further = ends.answered(time, p, ends.guard in arrival.fired, met)
+            events = [*events, *further]
+            shown = any(event not in self._quiet for event in events)
+            if shown and p[ends.pending] == 0.0 and outcome.rests(replace(place, p=p)):
                 events.append(ends.rest)
-        if not events and not impacts and self._numbers.are_alike(p, p_after):
+        if not events and not outcome.impacts and outcome.repeats:
             return
-        after = np.concatenate([place.x, place.works])
-        book.armed[self._closing[p_after[self._numbers.holds] == 0.0]] = False
-        yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
+        book.armed[self._closing[p[self._numbers.holds] == 0.0]] = False
+        yield Jump(dict.fromkeys(events, (0,)), place.whole, p, joined(outcome.impacts))
 
     def _held(self, p: np.ndarray, closed: np.ndarray, stopped: np.ndarray, rates: Rates) -> Rates:
         """Return rates of which those that constraints hold are zero, and slips that end.
@@ -226,7 +288,7 @@ class RubbingLaw(SwitchingLaw):
         if not closed.any():
             none = np.zeros_like(closed)
             return self._functions.referred(place, numbers.mode(place.p, none)), False
-        instant = numbers.instant(place.time, place.x, place.p, closed, rates)
+        instant = numbers.instant(place, closed, rates)
         zero = book.tolerances[self._closing]
         slips = rates.slips[instant.which]
         # If the motion has only just begun, slips are mere rounding.
@@ -235,7 +297,7 @@ class RubbingLaw(SwitchingLaw):
         so_far = states_of(numbers, place.p, instant.which)
         ended = ended.reshape(2, -1)[:, instant.which]
         lost = ended[0] & self._near_jam(place, book)
-        answer = answer_of(found, so_far, lost, self._choices, place.time)
+        answer = answer_of(found, so_far, self._choices, place.time, lost)
         velocities = place.x[self.dynamics.position_count :]
         rests = at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
         modes = [
@@ -257,10 +319,8 @@ class RubbingLaw(SwitchingLaw):
         """Return which contacts are open, of those near zero: slow, but ever faster."""
         parting = near & (rates.gaps > STILL * rates.gap_sizes)
         if parting.any():
-            begin = np.concatenate([place.x, place.works])
-            x = stepped(self._functions.rate, place.time, begin, place.p, PARTING)
-            later = self._numbers.rates(place.time + PARTING, x[: len(place.x)], place.p)
-            parting &= later.gaps > rates.gaps
+            later = self._functions.later(place, place.p, PARTING)
+            parting &= self._numbers.rates(later).gaps > rates.gaps
         return parting
 
     def _standing(
@@ -271,7 +331,7 @@ class RubbingLaw(SwitchingLaw):
         if not np.any(touching & ~closed) or not closed.any():
             return closed
         numbers = self._numbers
-        instant = numbers.instant(place.time, place.x, place.p, touching | closed, rates)
+        instant = numbers.instant(place, touching | closed, rates)
         return standing(numbers, instant, p)
 
     def _say_what_is_chosen(
@@ -305,18 +365,17 @@ class RubbingLaw(SwitchingLaw):
         ResetError
             None agrees.
         """
-        begin = np.concatenate([place.x, place.works])
         moment = self._moment(place, instant, zero)
-        push = self._to_let_go(place.time, begin, place.p, book)
+        push = self._to_let_go(place.time, place.whole, place.p, book)
         times = (push, moment) if push < moment else (moment,)
-        jams = [self._to_a_jam(place.time, begin, p, book) for p in modes]
+        jams = [self._to_a_jam(place.time, place.whole, p, book) for p in modes]
         # A contact elsewhere may close in less than a small step of this one.
         judged = np.setdiff1d(self._all, np.delete(self._closing, instant.which))
         least, resting = -book.tolerances[judged], None
         for scale, part in itertools.product(times, SMALL_STEPS):
             for p, jam in zip(modes, jams, strict=True):
                 step = part * min(scale, jam)
-                x = stepped(self._functions.rate, place.time, begin, p, step)
+                x = self._functions.later(place, p, step).whole
                 if not np.all(np.isfinite(x)):
                     continue
                 values = book.at(place.time + step, x, p)[0][judged]
@@ -371,44 +430,45 @@ class RubbingLaw(SwitchingLaw):
 
     def _happened(
         self,
-        before: tuple[np.ndarray, np.ndarray],
-        after: tuple[np.ndarray, np.ndarray],
+        before: np.ndarray,
+        after: np.ndarray,
         hit: np.ndarray,
+        slip_events: Callable[[int], list[int]],
     ) -> list[int]:
         """Return the events that lead from one mode to another, first the contacts that close.
 
-        Each mode has its values and what is closed in it.
-
-        An impact is recorded with the first of them, and what closes is what causes it.
+        `before` and `after` say what is closed; `slip_events` gives those of a contact that stays
+        so. An impact is recorded with the first of them, and what closes is what causes it.
         """
         events: list[int] = []
         for k, row in enumerate(contacts_in(self.dynamics)):
-            was, now = before[1][k], after[1][k]
-            if hit[k] or (now and not was):
+            if hit[k] or (after[k] and not before[k]):
                 events.append(row.closed)
-            elif was and not now:
+            elif before[k] and not after[k]:
                 events.append(row.lost)
-            if row.rubbing is not None and now and was:
-                # A part of the friction, of one that sticks, is not a direction.
-                old, new = (int(p[row.rubbing.slides]) for p, _ in (before, after))
-                if old and not new:
-                    events.append(row.rubbing.begins_to_stick)
-                elif new and not old:
-                    events.append(row.rubbing.begins_to_slip)
-                elif new != old:
-                    events.append(row.rubbing.reverses)
-        return self._closings_first(events)
-
-    def _closings_first(self, events: list[int]) -> list[int]:
+            if row.rubbing is not None and after[k] and before[k]:
+                events += slip_events(k)
         return sorted(events, key=lambda event: event not in self._met)
+
+    def _slip_events(self, before: np.ndarray, after: np.ndarray, contact: int) -> list[int]:
+        """Return the events of a slip that lead from values to others."""
+        rubbing = self._numbers.rubbing[contact]
+        assert rubbing is not None
+        # A part of the friction, of one that sticks, is not a direction.
+        old, new = (int(p[rubbing.slides]) for p in (before, after))
+        if old == new:
+            return []
+        if new == 0:
+            return [rubbing.begins_to_stick]
+        return [rubbing.begins_to_slip if old == 0 else rubbing.reverses]
 
     # -- jams ---------------------------------------------------------------------------------
 
     def _near_jam(self, place: DecisionState, book: GuardBook) -> bool:
         if self._jam is None:
             return False
-        x = np.concatenate([place.x, place.works])
-        return bool(abs(book.at(place.time, x, place.p)[0][self._jam.near] + NEAR) <= NEAR)
+        value = book.at(place.time, place.whole, place.p)[0][self._jam.near]
+        return bool(abs(value + NEAR) <= NEAR)
 
     def follows(self, fired: Sequence[int]) -> bool:
         """Return whether contacts are so near to a jam that it is followed in another variable."""

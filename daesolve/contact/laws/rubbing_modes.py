@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.contact.decisions import ContactSolution, ContactState, Decision
+from daesolve.contact.decisions.answers import States, sliding_state
 from daesolve.contact.laws.redundant_contacts import (
     ClosedContacts,
     IndependentContacts,
@@ -16,16 +17,26 @@ from daesolve.contact.laws.redundant_contacts import (
     shares_of,
     with_standing,
 )
+from daesolve.contact.laws.rubbing_impacts import at
 from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
 from daesolve.core.events.choices import Choices
 from daesolve.errors import ContactError, ResetError
-
-States = tuple[ContactState, ...]
 
 
 def of_all(instant: TouchingContacts, states: States) -> Mapping[int, ContactState]:
     """Return the states of the contacts that touch, by their index."""
     return dict(zip(instant.which.tolist(), states, strict=True))
+
+
+def states_by_slips(slips: np.ndarray) -> States:
+    """Return the states of contacts that touch, by their slips alone: none opens.
+
+    These are (n,) in the plane, and (n, 2) in space.
+    """
+    return tuple(
+        sliding_state(slip) if slip.any() else ContactState.STICKS
+        for slip in slips.reshape(len(slips), -1)
+    )
 
 
 def states_of(
@@ -40,7 +51,8 @@ def states_of(
             return None
         if rubbing is None or stuck[contact]:
             return ContactState.STICKS
-        return ContactState.FORWARD if p[rubbing.slides] > 0.0 else ContactState.BACKWARD
+        # In space the direction of a slip is no matter of the mode.
+        return sliding_state(p[rubbing.slides].repeat(numbers.directions))
 
     return tuple(map(state, which.tolist()))
 
@@ -48,9 +60,9 @@ def states_of(
 def answer_of(
     found: Decision,
     so_far: Sequence[ContactState | None],
-    lost: np.ndarray,
     choices: Choices,
-    time: float | None = None,
+    time: float,
+    lost: np.ndarray | None = None,
 ) -> ContactSolution:
     """Return the one motion that is possible, or that which the choices take of several.
 
@@ -60,21 +72,21 @@ def answer_of(
         All that are possible.
     so_far
         What each contact did; None if it was open.
-    lost
-        (n,) which contacts have just ceased to push where a jam is near: their reaction is zero to
-        a rounding with which they might as well push on.
     choices
         What is done where several are possible.
     time
         When, as an error reports it, s.
+    lost
+        (n,) which contacts have just ceased to push where a jam is near: their reaction is zero to
+        a rounding with which they might as well push on.
 
     Raises
     ------
     ContactError
-        None is possible, or several.
+        None is possible, or several; where undetermined loads decide, with what to ask for.
     """
     onward = ""
-    if lost.any():
+    if lost is not None and lost.any():
         opens = [
             replace(answer, states=states, also=())
             for answer in found.answers
@@ -95,8 +107,8 @@ def answer_of(
     try:
         return found.only()
     except ContactError as error:
-        when = "" if time is None else f"at t = {time:.10g} s "
-        raise type(error)(f"{when}{error}{onward}", error.solution) from error
+        directions = found.answers[0].tangential.shape[1] if found.answers else 1
+        raise at(time, error, directions, onward) from error
 
 
 def _goes_on(states: Sequence[ContactState], so_far: Sequence[ContactState | None]) -> bool:
@@ -242,7 +254,7 @@ def standing(numbers: ContactNumbers, instant: TouchingContacts, p: np.ndarray) 
 def are_chosen(numbers: ContactNumbers, p: np.ndarray, closed: np.ndarray) -> bool:
     """Return whether a mode with these contacts closed bears its load in one of several ways."""
     idle = numbers.stuck(p)
-    idle[numbers.rubs] &= ~(p[numbers.sticks] == 1.0).any(axis=1)
+    idle[numbers.rubs] &= ~(p[numbers.sticks] == 1.0).all(axis=1)
     for (_, other), place in numbers.shares.items():
         idle[other] &= p[place] == 0.0
     return bool(np.any(idle) or np.any(closed & ~numbers.closed(p)))

@@ -1,4 +1,4 @@
-"""In which mode contacts that rub begin: which of them slide and stick."""
+"""In which mode contacts with friction begin: which of them slide and stick."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.contact.decisions import decide
-from daesolve.contact.laws.jams import going_on
 from daesolve.contact.laws.redundant_contacts import with_standing
 from daesolve.contact.laws.resting import SHARED, at_rest, is_timed
-from daesolve.contact.laws.rubbing_impacts import CollisionResolver, DecisionState, rested
-from daesolve.contact.laws.rubbing_instant import ContactNumbers
+from daesolve.contact.laws.rubbing_impacts import CollisionResolver, rested
+from daesolve.contact.laws.rubbing_instant import (
+    ContactNumbers,
+    DecisionState,
+    Rates,
+    TouchingContacts,
+    speeds_of,
+)
 from daesolve.contact.laws.rubbing_modes import (
     answer_of,
     are_chosen,
@@ -19,11 +24,13 @@ from daesolve.contact.laws.rubbing_modes import (
     in_states,
     of_all,
     standing,
+    states_by_slips,
 )
-from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in
+from daesolve.contact.laws.spatial_modes import NEAR, SPRINGS, candidates, in_courses
+from daesolve.contact.posing.contact_rows import contacts_in, in_space
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.law import Beginning
-from daesolve.errors import NoMotion
+from daesolve.errors import NoMotion, UnsupportedError
 
 
 def begun(dynamics: Dynamics, beginning: Beginning) -> Beginning:
@@ -34,48 +41,95 @@ def begun(dynamics: Dynamics, beginning: Beginning) -> Beginning:
     DaesolveError
         They have no motion from there, or several.
     """
-    rubbing = [row.rubbing for row in contacts_in(dynamics) if row.rubbing is not None]
-    if not rubbing:
+    if not any(row.rubbing for row in contacts_in(dynamics)):
         return beginning
-    if isinstance(rubbing[0], SpatialRubbing):
-        return beginning
+    spatial = in_space(contacts_in(dynamics))
+    if spatial and beginning.choices.on_jam != "end":
+        raise UnsupportedError(
+            'on_jam = "impact" needs contacts in the plane, but one has two directions '
+            "of slip: leave it out"
+        )
     numbers = ContactNumbers(dynamics)
     p = dynamics.value_vector(dict(beginning.values))
     place = DecisionState(beginning.time, beginning.state, np.empty(0), p)
     touching = numbers.closed(p)
-    rates = numbers.rates(place.time, place.x, p)
+    rates = numbers.rates(place)
     rates = rested(rates, rates, touching, np.zeros_like(touching))
     touching &= rates.gaps == 0.0
     if not touching.any():
         return beginning
-    instant = numbers.instant(place.time, place.x, p, touching, rates)
+    instant = numbers.instant(place, touching, rates)
+    begin = _begun_in_space if spatial else _begun_in_plane
+    chosen, notes = begin(numbers, beginning, place, instant, rates)
+    values = dict(zip(dynamics.values, map(float, chosen), strict=True))
+    return replace(beginning, values=values, notes=(*beginning.notes, *notes))
+
+
+def _length(dynamics: Dynamics, x: np.ndarray) -> float:
+    """Return the size of the motion, m, from positions."""
+    sizes = np.abs(x[: dynamics.position_count])
+    return max(float(np.max(sizes, initial=0.0)), np.finfo(float).tiny)
+
+
+def _begun_in_plane(
+    numbers: ContactNumbers,
+    beginning: Beginning,
+    place: DecisionState,
+    instant: TouchingContacts,
+    rates: Rates,
+) -> tuple[np.ndarray, list[str]]:
+    """Return the values of the first mode, and what was chosen, in words."""
+    dynamics, p = numbers.dynamics, place.p
     slips = rates.slips[instant.which]
-    found = decide(instant.contacts, instant.free, slips)
-    so_far, none = going_on(slips), np.zeros(len(slips), dtype=bool)
-    rest, reactions = False, None
+    so_far, rest, reactions = states_by_slips(slips), False, None
     try:
-        answer = answer_of(found, so_far, none, beginning.choices, beginning.time)
+        found = decide(instant.contacts, instant.free, slips)
+        answer = answer_of(found, so_far, beginning.choices, beginning.time)
         states = with_standing(instant, answer, answer.states, slips)
         reactions = answer.reactions
-        positions = place.x[: dynamics.position_count]
-        length = max(float(np.max(np.abs(positions), initial=0.0)), np.finfo(float).tiny)
-        rest = at_rest(instant, answer, place.x[dynamics.position_count :], length)
+        velocities = place.x[dynamics.position_count :]
+        rest = at_rest(instant, answer, velocities, _length(dynamics, place.x))
     except NoMotion as error:
         # The impact that follows, if one does, is an event of the run.
-        CollisionResolver(numbers, beginning.choices).freed(place, touching, rates, error)
+        closed = np.isin(np.arange(len(numbers.names)), instant.which)
+        CollisionResolver(numbers, beginning.choices).freed(place, closed, rates, error)
         states = so_far
     rest = rest and not is_timed(dynamics)
     chosen = in_states(numbers, instant, p, of_all(instant, states), slips, reactions, rest=rest)
     if chosen[numbers.rests].any():
-        values = dict(zip(dynamics.values, map(float, chosen), strict=True))
-        return replace(beginning, values=values, notes=(*beginning.notes, SHARED))
+        return chosen, [SHARED]
     # One that opens does so at the start, with an event; until then it slides as it does.
     opens = ~standing(numbers, instant, chosen)
     chosen[numbers.holds[opens]] = p[numbers.holds[opens]]
     sides = (np.sign(rates.slips) * numbers.closed(p))[numbers.rubs]
     chosen[numbers.slides] = np.where(chosen[numbers.slides] == 0.0, sides, chosen[numbers.slides])
-    values, notes = dict(zip(dynamics.values, map(float, chosen), strict=True)), beginning.notes
     now = standing(numbers, instant, chosen)
-    if are_chosen(numbers, chosen, now):
-        notes = (*notes, chosen_among(numbers, now))
-    return replace(beginning, values=values, notes=notes)
+    shared = are_chosen(numbers, chosen, now)
+    return chosen, [chosen_among(numbers, now)] if shared else []
+
+
+def _begun_in_space(
+    numbers: ContactNumbers,
+    beginning: Beginning,
+    place: DecisionState,
+    instant: TouchingContacts,
+    rates: Rates,
+) -> tuple[np.ndarray, list[str]]:
+    """Return the values of the first mode in space; nothing is chosen there."""
+    dynamics, p = numbers.dynamics, place.p
+    slips, springs = rates.slips[instant.which], beginning.choices.springs
+    found = decide(instant.contacts, instant.free, slips, closure=SPRINGS if springs else None)
+    answer = answer_of(found, states_by_slips(slips), beginning.choices, beginning.time)
+    velocities = place.x[dynamics.position_count :]
+    rests = at_rest(instant, answer, velocities, _length(dynamics, place.x))
+    springs = springs or (rests and not is_timed(dynamics))
+    courses = candidates(instant, answer, slips)[0]
+    terms = speeds_of(rates.slip_sizes[instant.which])
+    chosen = in_courses(numbers, instant, p, courses, answer, slips, terms, springs=springs)
+    # One that opens does so at the start, with an event; until then it slides as it does.
+    stays = np.zeros(len(numbers.names), dtype=bool)
+    stays[instant.which] = answer.gap_rates <= NEAR * instant.size[: len(slips)]
+    chosen[numbers.holds[~stays]] = p[numbers.holds[~stays]]
+    moving = ~rates.resting[numbers.rubs]
+    chosen[numbers.slides[moving]] = 1.0
+    return chosen, []

@@ -15,12 +15,10 @@ import numpy as np
 
 from daesolve.contact.decisions import ContactSolution
 from daesolve.contact.decisions.sharing import BestShare, best_share
+from daesolve.contact.laws.redundant_contacts import PARALLEL
 from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
 from daesolve.contact.posing.contact_rows import SpatialRubbing
 
-PARALLEL = 1e-9
-"""If this fraction of the square of a row, or less, is independent of others, the row repeats
-them."""
 LATER = 1e-5
 """s, a time after which loads have changed by more than rounding."""
 

@@ -7,43 +7,28 @@ the decision, and keeps it, with the rate of the motion, until it has its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from daesolve.contact.decisions import ContactSolution, ContactState, decide
+from daesolve.contact.laws.redundant_contacts import PARALLEL
 from daesolve.contact.laws.resting import are_still, at_rest
-from daesolve.contact.laws.rubbing_functions import stepped
-from daesolve.contact.laws.rubbing_impacts import STILL, DecisionState
-from daesolve.contact.laws.rubbing_instant import Rates, TouchingContacts, speeds_of
-from daesolve.contact.laws.rubbing_law import RubbingLaw
-from daesolve.contact.laws.rubbing_modes import chosen_among
-from daesolve.contact.laws.shared_friction import (
-    PARALLEL,
-    Sharing,
-    are_split,
-    independent,
-    remaining,
-)
-from daesolve.contact.laws.spatial_modes import (
-    NEAR,
-    answer_in_space,
-    candidates,
-    in_courses,
-    states_of,
-    step_until,
-)
-from daesolve.contact.laws.spatial_start import SPRINGS, begun_in_space
-from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in, in_space
+from daesolve.contact.laws.rubbing_impacts import STILL
+from daesolve.contact.laws.rubbing_instant import DecisionState, Rates, TouchingContacts, speeds_of
+from daesolve.contact.laws.rubbing_law import Arrival, Outcome, RubbingLaw
+from daesolve.contact.laws.rubbing_modes import answer_of, are_chosen, chosen_among, states_of
+from daesolve.contact.laws.shared_friction import Sharing, are_split, independent, remaining
+from daesolve.contact.laws.spatial_modes import NEAR, SPRINGS, candidates, in_courses, step_until
+from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in
 from daesolve.contact.posing.names import SET_OUT
-from daesolve.core.equations.additions import TOUCHING
-from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.guard_book import GuardBook
-from daesolve.core.events.jumps import joined
-from daesolve.core.events.law import Beginning, Jump, Setting
+from daesolve.core.events.law import Jump, Setting
 from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.expressions.singular_values import shortest_solution
 from daesolve.errors import JamEvent
 
 HALTS = 5
@@ -65,6 +50,8 @@ class SpatialLaw(RubbingLaw):
         The problem.
     """
 
+    spatial = True
+
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
         first = setting.table.firsts
@@ -82,60 +69,33 @@ class SpatialLaw(RubbingLaw):
         self._leaving = guards("sets_out", 1)
         own = (self._halting, self._giving, self._leaving)
         rubs = [rubbing for rubbing in self._rubbing if rubbing is not None]
-        self._quiet = {event for r in rubs for event in (r.sets_out, r.shares)}
+        self._quiet = frozenset(event for r in rubs for event in (r.sets_out, r.shares))
         self._own = {int(guard) for guards in own for guard in guards.ravel()}
         # Dependent constraints are kept only if their loads must be shared.
         self._springs = setting.choices.springs
         self._recover = Evaluator(setting.problem.recover)
 
-    @classmethod
-    def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
-        """Choose which closed contacts slide and stick at the start.
-
-        Raises
-        ------
-        DaesolveError
-            They have no motion from there, or several.
-        """
-        return begun_in_space(dynamics, beginning)
-
-    @classmethod
-    def of(cls, setting: Setting, free: Sequence[int]) -> SpatialLaw | None:
-        """Return the law of all contacts of a system in which one rubs in space."""
-        return cls(setting) if in_space(contacts_in(setting.dynamics)) else None
-
-    def decide(
-        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
-    ) -> Iterator[Jump]:
-        """Open and close contacts, let them stick and slide, with the impacts that this takes."""
-        book.passed[self._all] = time
+    def _continued(self, arrival: Arrival, book: GuardBook) -> Iterator[Jump]:
+        """Yield how contacts in space continue."""
+        place, p, before, met = arrival.place, arrival.place.p, arrival.before, arrival.met
+        time, fired, held, zero = place.time, arrival.fired, arrival.held, arrival.zero
         if self._jam is not None and self._jam.here in fired:
             raise JamEvent(f"at t = {time:.10g} s contacts jam: {IN_SPACE}")
-        numbers = self._numbers
-        zero = np.maximum(book.tolerances[self._closing], TOUCHING)
-        gaps = book.measure(time, x, p)[0][self._closing]
-        met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
-        count = self.dynamics.x.numel()
-        place = DecisionState(time, x[:count], x[count:], p)
-        before = p[numbers.holds] == 1.0
-        rates = numbers.rates(time, place.x, p)
-        met &= ~self._parting(place, rates, met & ~before & ~np.isin(self._closing, list(fired)))
-        held = before & ~self._let_go.apart(time, place.x, p)
-        parts = held & self._let_go.parts(rates.gaps)
-        kicked = held & self._stuck(p) & self._let_go.slides(speeds_of(rates.slips))
+        parts = held & self._let_go.parts(arrival.rates.gaps)
+        kicked = held & self._stuck(p) & self._let_go.slides(speeds_of(arrival.rates.slips))
         stuck = held & self._stuck(p) & ~kicked
-        stopped = self._stopped(place, np.isin(self._halting, list(fired)))
-        gives = _any_of(self._giving, fired)
+        stopped = self._stopped(place, arrival.fires(self._halting))
+        gives = arrival.fires_any(self._giving)
         place, rates = self._halted(place, (held, held & ~parts), stuck, stopped, gives)
         place, rates, impacts, hit, settled = self._collisions.collided(
             place, held | met, zero, rates
         )
         closed = (held | met) & (rates.gaps == 0.0)
-        gone = _any_of(self._leaving, fired)
+        gone = arrival.fires_any(self._leaving)
         blown = bool(impacts) or bool(hit.any()) or bool(np.any(kicked | (before & ~closed)))
         slow = speeds_of(rates.slips) <= self._least(place)
         # Where others turn quickly, a slip may turn back on the direction in which it began.
-        gone |= np.isin(self._halting[:, 1], list(fired)) & ~slow
+        gone |= arrival.fires(self._halting[:, 1]) & ~slow
         if not blown:
             slow &= self._values(p, "heads") == 0.0
         rates = self._implied(place, closed, rates.rested(rates.gaps == 0.0, slow))
@@ -143,47 +103,31 @@ class SpatialLaw(RubbingLaw):
         alone = not (blown or stopped.any() or np.any(closed & ~before)) and {*fired} <= self._own
         where = replace(place, p=self._known(place.p, gone, blown, rates))
         p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
-        place = self._collisions.parted(place, before & (p_after[numbers.holds] == 0.0))
-        self._note_idle(time, p_after, closed, book)
-        turned = _any_of(self._halting, fired)
-        events = self._happened_in_space(p, p_after, hit, stopped, turned)
-        book.meet(self._closing[hit].tolist(), time)
-        if self._ending is not None:
-            met = book.met[self._closing[settled]]
-            p_after, further = self._ending.answered(
-                time, p_after, self._ending.guard in fired, met
-            )
-            events += further
-            shown = any(event not in self._quiet for event in events)
-            if shown and p_after[self._ending.pending] == 0.0 and self._rests(place, p_after, zero):
-                events.append(self._ending.rest)
-        if not events and not impacts:
-            return
-        closed = p_after[numbers.holds] == 1.0
-        book.armed[self._closing[~closed]] = False
+        now = p_after[self._numbers.holds] == 1.0
+        if not are_split(self._numbers) and are_chosen(self._numbers, p_after, now):
+            book.carried.said.setdefault(chosen_among(self._numbers, closed), time)
+        turned = stopped, arrival.fires_any(self._halting)
+        events = self._happened(before, now, hit, partial(self._spatial_events, p, p_after, turned))
+        rests = partial(self._rests, zero=zero)
+        outcome = Outcome(place, p_after, now, events, impacts, hit, settled, rests)
         begun = (self._values(p_after, "heads") == 1.0) & (self._values(p_after, "begun") == time)
-        book.armed[self._halting[begun, 1]] = False
-        after = np.concatenate([place.x, place.works])
-        yield Jump(dict.fromkeys(events, (0,)), after, p_after, joined(impacts))
+        for jump in self._concluded(arrival, outcome, book):
+            book.armed[self._halting[begun, 1]] = False
+            yield jump
 
-    def _note_idle(self, time: float, p: np.ndarray, closed: np.ndarray, book: GuardBook) -> None:
-        """Take note of contacts that others keep closed, or keep from sliding."""
-        numbers, held = self._numbers, p[self._numbers.holds] == 1.0
-        idle = held & self._stuck(p)
-        idle[numbers.rubs] &= ~(p[numbers.sticks] == 1.0).all(axis=1)
-        if not are_split(numbers) and idle.any():
-            book.carried.said.setdefault(chosen_among(numbers, closed), time)
+    def _standing(
+        self, place: DecisionState, p: np.ndarray, touching: np.ndarray, rates: Rates
+    ) -> np.ndarray:
+        return self._numbers.closed(p)
 
-    def _rests(self, place: DecisionState, p: np.ndarray, zero: np.ndarray) -> bool:
+    def _rests(self, place: DecisionState, zero: np.ndarray) -> bool:
         """Return whether nothing moves on closed contacts that stick, and nothing begins to."""
-        closed = self._numbers.closed(p)
+        p, closed = place.p, self._numbers.closed(place.p)
         if not closed.any() or not np.all(self._stuck(p)[closed & self._numbers.rubs]):
             return False
-        rates = self._numbers.rates(place.time, place.x, p)
-        instant = self._numbers.instant(place.time, place.x, p, closed, rates)
+        instant = self._numbers.instant(place, closed, self._numbers.rates(place))
         first, count = self.dynamics.position_count, len(place.x)
-        begin = np.concatenate([place.x, place.works])
-        left = np.array(self._functions.rate(place.time, begin, p)[0]).ravel()[first:count]
+        left = np.array(self._functions.rate(place.time, place.whole, p)[0]).ravel()[first:count]
         return are_still(instant, place.x[first:], left, 1e12 * float(np.max(zero)))
 
     def _values(self, p: np.ndarray, what: str) -> np.ndarray:
@@ -199,7 +143,7 @@ class SpatialLaw(RubbingLaw):
 
     def _stopped(self, place: DecisionState, fired: np.ndarray) -> np.ndarray:
         """Return which slips end, of those whose size or direction fires, (n, 2)."""
-        rates = self._numbers.rates(place.time, place.x, place.p)
+        rates = self._numbers.rates(place)
         least = np.maximum(self._least(place), STILL * speeds_of(rates.slip_sizes))
         return fired[:, 0] | (fired[:, 1] & (speeds_of(rates.slips) <= least))
 
@@ -222,20 +166,18 @@ class SpatialLaw(RubbingLaw):
         whose gaps are still at rest.
         """
         numbers, (before, still) = self._numbers, held
-        rates = numbers.rates(place.time, place.x, place.p)
+        rates = numbers.rates(place)
         least = self._least(place)
         begins = gives & stuck & (speeds_of(rates.slips) > least)
         for _ in range(HALTS if (stopped | begins).any() else 0):
-            instant = numbers.instant(place.time, place.x, place.p, before, rates)
+            instant = numbers.instant(place, before, rates)
             ends = (stuck | stopped)[instant.which]
             own = np.flatnonzero(np.concatenate([still[instant.which], ends.repeat(2)]))
             speeds = self._speeds(rates, instant)[own]
             matrix = instant.contacts.matrix[np.ix_(own, own)]
-            pushes = np.linalg.lstsq(matrix, -speeds, rcond=PARALLEL)[0]
-            x = place.x.copy()
-            x[self.dynamics.position_count :] += instant.thrown[:, own] @ pushes
-            place = replace(place, x=x)
-            rates = numbers.rates(place.time, x, place.p)
+            pushes = shortest_solution(matrix, -speeds, rcond=PARALLEL)
+            place = place.pushed(instant.thrown[:, own], pushes)
+            rates = numbers.rates(place)
             slow = before & numbers.rubs & (speeds_of(rates.slips) <= least)
             if not np.any(slow & ~(stopped | stuck)):
                 break
@@ -249,7 +191,7 @@ class SpatialLaw(RubbingLaw):
         moving = closed & self._numbers.rubs & ~rates.resting
         if not (still.any() and moving.any()):
             return rates
-        instant = self._numbers.instant(place.time, place.x, place.p, closed, rates)
+        instant = self._numbers.instant(place, closed, rates)
         matrix, count = instant.contacts.matrix, instant.contacts.count
         rows = np.arange(count, len(matrix)).reshape(count, -1)
         known = [*range(count), *rows[still[instant.which]].ravel().tolist()]
@@ -295,7 +237,7 @@ class SpatialLaw(RubbingLaw):
         given = self._values(p, "heading") + self._values(p, "turning") * since
         slips = np.where(heads[:, None], given, rates.slips)
         rates = replace(rates, slips=slips)
-        instant = numbers.instant(place.time, place.x, p, closed, rates)
+        instant = numbers.instant(place, closed, rates)
         slips = slips[instant.which]
         sharing = self._sharing(place, instant, p) if gives.any() else None
         best = None if sharing is None else sharing.best()
@@ -357,15 +299,14 @@ class SpatialLaw(RubbingLaw):
         closure = SPRINGS if self._springs else None
         found = decide(instant.contacts, instant.free, slips, closure=closure)
         so_far = states_of(self._numbers, place.p, instant.which)
-        return answer_in_space(found, so_far, self._choices, place.time)
+        return answer_of(found, so_far, self._choices, place.time)
 
     def _as_before(
         self, place: DecisionState, instant: TouchingContacts, slips: np.ndarray
     ) -> ContactSolution:
         """Return the reactions with which what touches continues as before."""
         p, contacts = place.p, instant.contacts
-        begin = np.concatenate([place.x, place.works])
-        reactions = np.array(self._recover(place.time, begin, p)[1])
+        reactions = np.array(self._recover(place.time, place.whole, p)[1])
         slides = self._values(p, "slides")[instant.which] == 1.0
         normal, tangential = np.zeros(contacts.count), np.zeros((contacts.count, 2))
         for k, contact in enumerate(instant.which):
@@ -391,11 +332,10 @@ class SpatialLaw(RubbingLaw):
         self, place: DecisionState, instant: TouchingContacts, p: np.ndarray
     ) -> Sharing | None:
         """Return what contacts share in the mode of p; None if all friction is determined."""
-        begin = np.concatenate([place.x, place.works])
 
         def reactions(later: float) -> np.ndarray:
-            x = stepped(self._functions.rate, place.time, begin, p, later) if later else begin
-            return np.array(self._recover(place.time + later, x, p)[1])
+            then = self._functions.later(place, p, later) if later else place
+            return np.array(self._recover(then.time, then.whole, p)[1])
 
         return Sharing.of(self._numbers, instant, p, reactions)
 
@@ -408,7 +348,7 @@ class SpatialLaw(RubbingLaw):
 
     def _moment(self, place: DecisionState, instant: TouchingContacts, zero: np.ndarray) -> float:
         """Return a time in which bodies move by their own size, and slow slips do not turn, s."""
-        speeds = speeds_of(self._numbers.rates(place.time, place.x, place.p).slips)[instant.which]
+        speeds = speeds_of(self._numbers.rates(place).slips)[instant.which]
         # Friction turns and stops them as quickly as the loads are large, whatever else acts.
         pull = float(np.max(instant.size))
         moving = (speeds > self._least(place)[instant.which]) & (pull > 0.0)
@@ -431,15 +371,13 @@ class SpatialLaw(RubbingLaw):
             return p
         headings = np.array([p[[*r.heading]] for r in new])
         across = headings @ np.array([[0.0, 1.0], [-1.0, 0.0]])
-        begin = np.concatenate([place.x, place.works])
 
         def after(turns: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
             values = p.copy()
             for rubbing, turn, way in zip(new, turns, across, strict=True):
                 values[[*rubbing.turning]] = turn * way
-            x = stepped(self._functions.rate, place.time, begin, values, step)
-            rates = self._numbers.rates(place.time + step, x[: len(place.x)], values)
-            return rates.slips[own], values
+            later = self._functions.later(place, values, step)
+            return self._numbers.rates(later).slips[own], values
 
         none, far = np.zeros(len(new)), SET_OUT * np.array([p[r.still] for r in new])
         step = step_until(lambda step: float(np.max(speeds_of(after(none, step)[0]) / far)))
@@ -455,43 +393,23 @@ class SpatialLaw(RubbingLaw):
         slopes = np.column_stack([missed(unit) - first for unit in np.eye(len(new))])
         return after(np.linalg.lstsq(slopes, -first, rcond=None)[0], step)[1]
 
-    def _happened_in_space(
+    def _spatial_events(
         self,
         before: np.ndarray,
         after: np.ndarray,
-        hit: np.ndarray,
-        stopped: np.ndarray,
-        turned: np.ndarray,
+        turned: tuple[np.ndarray, np.ndarray],
+        contact: int,
     ) -> list[int]:
-        """Return the events that lead from one mode to another."""
-        events: list[int] = []
-        for k, row in enumerate(contacts_in(self.dynamics)):
-            was, now = before[row.hold] == 1.0, after[row.hold] == 1.0
-            if hit[k] or (now and not was):
-                events.append(row.closed)
-            elif was and not now:
-                events.append(row.lost)
-            rubbing = self._rubbing[k]
-            if rubbing is None or not (now and was):
-                continue
-            old, new = before[rubbing.slides], after[rubbing.slides]
-            if old and not new:
-                events.append(rubbing.begins_to_stick)
-            elif new and not old:
-                events.append(rubbing.begins_to_slip)
-            elif stopped[k] and new:
-                events.append(rubbing.reverses)
-            elif turned[k] or before[rubbing.heads] != after[rubbing.heads]:
-                events.append(rubbing.sets_out)
-            shares = [*rubbing.split, *rubbing.shift, *rubbing.along]
-            if np.any(before[shares] != after[shares]):
-                events.append(rubbing.shares)
-        return self._closings_first(events)
-
-
-def _any_of(guards: np.ndarray, fired: Sequence[int]) -> np.ndarray:
-    """Return in which rows of guards (n, k) one has fired, (n,)."""
-    return np.asarray(np.any(np.isin(guards, list(fired)), axis=1))
+        """Return the events of a slip; `turned` says which ended, and which have turned."""
+        rubbing, (stopped, turns) = self._rubbing[contact], turned
+        assert rubbing is not None
+        events = self._slip_events(before, after, contact)
+        if not events and stopped[contact] and after[rubbing.slides]:
+            events = [rubbing.reverses]
+        elif not events and (turns[contact] or before[rubbing.heads] != after[rubbing.heads]):
+            events = [rubbing.sets_out]
+        shares = [*rubbing.split, *rubbing.shift, *rubbing.along]
+        return [*events, rubbing.shares] if np.any(before[shares] != after[shares]) else events
 
 
 def _places(rubbing: SpatialRubbing, what: str) -> Any:

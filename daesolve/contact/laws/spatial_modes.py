@@ -9,22 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.contact.decisions import ContactSolution, ContactState, Decision
-from daesolve.contact.laws.rubbing_impacts import with_advice
+from daesolve.contact.decisions import ContactSolution, ContactState
+from daesolve.contact.laws.redundant_contacts import PARALLEL
 from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
-from daesolve.contact.laws.rubbing_modes import answer_of
-from daesolve.contact.laws.shared_friction import (
-    PARALLEL,
-    Shares,
-    are_split,
-    independent,
-    remaining,
-    share,
-)
+from daesolve.contact.laws.shared_friction import Shares, are_split, independent, remaining, share
 from daesolve.contact.posing.contact_rows import SpatialRubbing
-from daesolve.core.events.choices import Choices
 from daesolve.errors import UndeterminedContact
 
+SPRINGS = "equal springs"
+"""How undetermined loads are shared, if requested."""
 NEAR = 1e-8
 """A contact is on the border of its state within this fraction of the terms that enter it."""
 IDLE = 1e-6
@@ -57,48 +50,6 @@ class ContactTransition:
 
 Courses = Mapping[int, ContactTransition]
 """What contacts that touch do, by their place among these."""
-
-
-def going_on(slips: np.ndarray) -> tuple[ContactState, ...]:
-    """Return the states of contacts that touch, by their slips (n, 2) alone: none opens."""
-    return tuple(ContactState.SLIDES if slip.any() else ContactState.STICKS for slip in slips)
-
-
-def states_of(
-    numbers: ContactNumbers, p: np.ndarray, which: np.ndarray
-) -> tuple[ContactState | None, ...]:
-    """Return the states of some contacts in the mode of p; None if one is open."""
-    closed = numbers.closed(p)
-
-    def state(contact: int) -> ContactState | None:
-        rubbing = numbers.rubbing[contact]
-        if not closed[contact]:
-            return None
-        slides = rubbing is not None and p[rubbing.slides] == 1.0
-        return ContactState.SLIDES if slides else ContactState.STICKS
-
-    return tuple(map(state, which.tolist()))
-
-
-def answer_in_space(
-    found: Decision, so_far: Sequence[ContactState | None], choices: Choices, time: float
-) -> ContactSolution:
-    """Return the one motion that is possible, or that which the choices take of several.
-
-    Parameters
-    ----------
-    found, so_far, choices, time
-        As in `answer_of`.
-
-    Raises
-    ------
-    ContactError
-        None is possible, or several; where loads decide, with what to ask for.
-    """
-    try:
-        return answer_of(found, so_far, np.zeros(len(so_far), dtype=bool), choices, time)
-    except UndeterminedContact as error:
-        raise with_advice(error) from error
 
 
 def candidates(

@@ -149,3 +149,20 @@ def brick(params) -> Touching:
     corners = rotation @ (signs * np.array([[a], [b], [c]]) / 2.0)
     lowest = corners[:, np.argmin(corners[2])]
     return standing([lowest], params["mu"], m, rotation @ own @ rotation.T)
+
+
+def reactions_of(contacts, free, slips):
+    """Return the reactions of closed contacts, by their equations alone.
+
+    They slide where their slips (n, directions) are not zero, and stick elsewhere.
+    """
+    size, rows, columns = len(free), [], []
+    for k, slip in enumerate(np.reshape(slips, (contacts.count, -1))):
+        own = range(size)[contacts.tangents(k)]
+        column = np.eye(size)[k]
+        if slip.any():
+            column[own] = -contacts.friction[k] * slip / np.linalg.norm(slip)
+        rows += [k] if slip.any() else [k, *own]
+        columns += [column] if slip.any() else [column, *np.eye(size)[own]]
+    pulls = np.column_stack(columns)
+    return pulls @ np.linalg.solve((contacts.matrix @ pulls)[rows], -free[rows])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from daesolve.contact.decisions import ContactState, decide, margins
-from tests.contact.decisions.bodies import standing
+from daesolve.contact.decisions import ContactState, decide
+from tests.contact.decisions.bodies import reactions_of, standing
 from tests.contact.decisions.cases import agrees, case
 
 
@@ -35,7 +35,7 @@ class Tripod:
     def slope(self, x, states):
         body, free, slip = self.at(x)
         sliding = np.array([[state is ContactState.SLIDES] for state in states])
-        reactions = margins(body.contacts, free, states, sliding * slip).reactions
+        reactions = reactions_of(body.contacts, free, sliding * slip)
         return np.concatenate([x[3:], body.moved(reactions)[[0, 1, 5]]])
 
     def until_still(self, time, x, states, foot):

@@ -98,7 +98,7 @@ def test_a_step_obeys_dry_friction_whether_the_prism_slides_or_rests(body, speed
         # Painleve's paradox: no supports can be loaded while it slides on.
         assert not slides(body, int(np.sign(speed))).answers()
         return
-    ahead, impulses = step.velocities[0], step.impulses
+    ahead, impulses = step.velocities[0], step.normal
     size = body.mass * abs(speed) + np.abs(impulses).sum() + length * abs(body.force_x)
     loaded = np.where(impulses > 0.0, 1, 0)
     pairs = np.arange(2)

@@ -1,0 +1,407 @@
+"""Modes that do not determine their reactions: which of a family are possible, and which are used.
+
+Reactions that satisfy the equations of a mode are base + free y. For two feet that stick on one
+plane, or four that stand on it, only sums of reactions are determined. A mode is possible if some
+reactions satisfy its equations and inequalities, which a linear programme decides. Reactions with
+A z = 0 cause no motion, because z A z is the energy of their effect. If a free combination z of
+reactions does cause motion, such as the normal reactions of four feet when a sliding body also
+spins, the motion is not determined.
+
+Sticking contacts hold as long as some y has every traction in its cone. No particular y shows this,
+but the least use
+
+    u = min over y of the largest |T| / (mu N)
+
+does: it reaches 1 where sticking ends, for all contacts that share a load at once. Dinkelbach's
+iteration finds it by linear programmes; in space these use tangents of the cones at successive
+tractions.
+
+Equal springs under all contacts produce the forces of a small displacement of the bodies, which
+contain no combination of normal reactions without effect on the motion. If the gap of a contact
+follows from the others, it is open if the bodies would lift off its spring, and closed if they
+press on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from daesolve.contact.decisions.answers import SolvedReactions
+from daesolve.contact.decisions.modes import Modes, slacks
+from daesolve.contact.decisions.touching import ScaledProblem
+from daesolve.core.expressions.singular_values import SingularDirections, singular_directions
+
+DEPENDENT = 1e-11
+"""Equations with a smaller singular value, relative to the largest, depend on each other."""
+MOVES = 1e-9
+"""Rates, relative to its reactions, above which a combination of reactions causes motion."""
+ROUNDING = 1e-13
+"""An excess over a cone, relative to the largest reaction, that counts as zero."""
+FINE = 1e-10
+"""The same in space, where linear programmes do not end at exact vertices."""
+FARTHEST = 10.0
+"""The largest multiple, relative to the largest reaction, of a combination that causes no
+motion."""
+_ROUNDS = 100
+_TANGENTS = 8
+_MOST_USED = 1e3
+FINEST = 1e-10
+"""The smallest tolerance that HiGHS accepts."""
+INFEASIBLE = 2
+"""The status that HiGHS returns for an infeasible programme."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReactionFamily:
+    """Reactions that satisfy the equations of a mode: base + free y for all y.
+
+    Attributes
+    ----------
+    base
+        The reactions of least norm: (k,).
+    free
+        The possible additions, orthonormal columns: (k, number).
+    moves
+        Whether an addition causes motion.
+    presses
+        Whether an addition involves normal reactions.
+    """
+
+    base: np.ndarray
+    free: np.ndarray
+    moves: bool
+    presses: bool
+
+
+def family_of(
+    problem: ScaledProblem, matrix: np.ndarray, right: np.ndarray
+) -> ReactionFamily | None:
+    """Return the reactions that satisfy the equations of a mode; None if there are none."""
+    found = singular_directions(matrix)
+    least = DEPENDENT * found.values[0]
+    base = shortest(found, right, least)
+    terms = np.abs(matrix) @ np.abs(base) + np.abs(right)
+    if np.any(np.abs(matrix @ base - right) > MOVES * (1.0 + terms)):
+        return None
+    return known_family(problem, base, found.null_space(least))
+
+
+def shortest(found: SingularDirections, right: np.ndarray, tolerance: float) -> np.ndarray:
+    """Return the shortest solution of equations, whose smaller singular values count as zero."""
+    rank = found.rank(tolerance)
+    return found.right[:rank].T @ ((found.left[:, :rank].T @ right) / found.values[:rank])
+
+
+def known_family(problem: ScaledProblem, base: np.ndarray, free: np.ndarray) -> ReactionFamily:
+    """Return the family of reactions base + free y."""
+    moved = np.abs(problem.contacts.matrix @ free)
+    pressing = np.abs(free[: problem.contacts.count])
+    return ReactionFamily(
+        base,
+        free,
+        bool(np.max(moved, initial=0.0) > MOVES),
+        bool(np.max(pressing, initial=0.0) > MOVES),
+    )
+
+
+def least_used(
+    problem: ScaledProblem, mode: Modes, family: ReactionFamily, start: np.ndarray
+) -> np.ndarray:
+    """Return the shares y with which sticking contacts use their cones as little as possible.
+
+    Parameters
+    ----------
+    problem
+        A problem in its own units.
+    mode
+        One mode.
+    family
+        Reactions that satisfy its equations.
+    start
+        Initial shares: (number,).
+    """
+    contacts = problem.contacts
+    count, number = contacts.count, len(start)
+    loaded = np.flatnonzero(mode.closed[0])
+    angles = 2.0 * np.pi * np.arange(_TANGENTS) / _TANGENTS
+    around = [[np.cos(angle), np.sin(angle)] for angle in angles]
+    tangents = [
+        (int(contact), np.array(direction))
+        for contact in np.flatnonzero(mode.sticks[0])
+        for direction in ([[1.0], [-1.0]] if contacts.directions == 1 else around)
+    ]
+    # Contacts may press against each other without limit: bound this.
+    size = 1.0 + float(np.max(np.abs(family.base)))
+    farthest, enough = FARTHEST * size, (ROUNDING if contacts.directions == 1 else FINE) * size
+    shares, best, least = start, start, np.inf
+    for _ in range(_ROUNDS):
+        reactions = family.base + family.free @ shares
+        used = use(problem, mode, reactions)
+        if used <= least:
+            best, least = shares, used
+        if contacts.directions > 1:
+            tangents += _tractions(problem, mode, reactions)
+        rows, bound = _tangent_rows(problem, family, tangents, min(least, _MOST_USED))
+        found = minimised(
+            np.append(np.zeros(number), 1.0),
+            np.block(
+                [
+                    [rows, -np.ones((len(rows), 1))],
+                    [-family.free[loaded], np.zeros((len(loaded), 1))],
+                ]
+            ),
+            np.concatenate([bound, (family.base[:count] - problem.least)[loaded]]),
+            [*[(-farthest, farthest)] * number, (-farthest, None)],
+        )
+        if found is None or found[-1] > -enough:
+            return best
+        shares = np.asarray(found[:-1], dtype=np.float64)
+    return best
+
+
+def use(problem: ScaledProblem, mode: Modes, reactions: np.ndarray) -> float:
+    """Return the largest |T| / (mu N) of sticking contacts in a mode; inf without a reaction."""
+    static = problem.contacts.static
+    return max(
+        (
+            float(np.linalg.norm(traction) / limit)
+            if (limit := static[contact] * normal) > 0.0
+            else np.inf
+            for contact, normal, traction in _rubbing(problem, mode, reactions)
+        ),
+        default=0.0,
+    )
+
+
+def _tractions(
+    problem: ScaledProblem, mode: Modes, reactions: np.ndarray
+) -> list[tuple[int, np.ndarray]]:
+    """Return the directions of the tractions of sticking contacts, by contact."""
+    return [
+        (contact, traction / np.linalg.norm(traction))
+        for contact, _, traction in _rubbing(problem, mode, reactions)
+    ]
+
+
+def _rubbing(
+    problem: ScaledProblem, mode: Modes, reactions: np.ndarray
+) -> Iterator[tuple[int, float, np.ndarray]]:
+    """Yield sticking contacts whose traction exceeds rounding: contact, N and T."""
+    rounding = ROUNDING * float(np.max(np.abs(reactions), initial=0.0))
+    for contact in np.flatnonzero(mode.sticks[0]):
+        traction = reactions[problem.contacts.tangents(int(contact))]
+        if np.linalg.norm(traction) > rounding:
+            yield int(contact), float(reactions[contact]), traction
+
+
+def _tangent_rows(
+    problem: ScaledProblem,
+    family: ReactionFamily,
+    tangents: list[tuple[int, np.ndarray]],
+    used: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and bounds: components of T in directions are at most used mu N + w."""
+    contacts = problem.contacts
+    rows: list[np.ndarray] = []
+    for contact, direction in tangents:
+        row = np.zeros(len(problem.free))
+        row[contacts.tangents(contact)] = direction
+        row[contact] = -used * contacts.static[contact]
+        rows.append(row)
+    stacked = np.array(rows)
+    return stacked @ family.free, -stacked @ family.base
+
+
+# -- equal springs -----------------------------------------------------------------------------
+
+
+def idle_rows(problem: ScaledProblem, closed: np.ndarray) -> np.ndarray:
+    """Return the combinations of normal reactions that springs do not produce: (m, n closed).
+
+    Parameters
+    ----------
+    problem
+        A problem in its own units.
+    closed
+        The indices of the contacts that share the loads.
+    """
+    if not closed.size:
+        return np.zeros((0, 0))
+    values, vectors = np.linalg.eigh(problem.contacts.matrix[np.ix_(closed, closed)])
+    idle = vectors[:, values <= MOVES]
+    # In true units, the units of a contact enter both the combination and its reaction.
+    weights = idle * problem.reactions[closed][:, None] ** 2
+    sizes = np.max(np.abs(weights), axis=0, initial=0.0)
+    return np.asarray((weights / np.where(sizes > 0.0, sizes, 1.0)).T, dtype=np.float64)
+
+
+class SpringShares(NamedTuple):
+    """Shares y (number,) of a family for springs, and the remaining freedom.
+
+    The columns of `left`, (number, m), do not change the load of any spring.
+    """
+
+    shares: np.ndarray
+    left: np.ndarray
+
+
+def spring_shares(
+    problem: ScaledProblem, closed: np.ndarray, family: ReactionFamily
+) -> SpringShares | None:
+    """Return the shares of a family for springs under closed contacts; None if there are none."""
+    weights = idle_rows(problem, closed)
+    slopes, constant = weights @ family.free[closed], weights @ family.base[closed]
+    found = singular_directions(slopes)
+    shares = shortest(found, -constant, MOVES)
+    missed = np.abs(slopes @ shares + constant)
+    size = 1.0 + float(np.max(np.abs(family.base), initial=0.0))
+    if np.any(missed > MOVES * size):
+        return None
+    return SpringShares(shares, found.null_space(MOVES))
+
+
+def sprung(
+    problem: ScaledProblem, closed: np.ndarray, family: ReactionFamily
+) -> ReactionFamily | None:
+    """Return the reactions of a family for springs under closed contacts; None without any."""
+    found = spring_shares(problem, closed, family)
+    if found is None:
+        return None
+    return known_family(problem, family.base + family.free @ found.shares, family.free @ found.left)
+
+
+def pressed(problem: ScaledProblem, closed: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    """Return the forces of springs under open contacts whose gaps follow from closed ones: (n,).
+
+    Parameters
+    ----------
+    problem
+        A problem in its own units.
+    closed
+        (n,) which contacts are closed.
+    normal
+        (n,) their reactions, as shared by springs.
+    """
+    forces = np.zeros(len(closed))
+    within, rest = np.flatnonzero(closed), np.flatnonzero(~closed)
+    if not within.size or not rest.size:
+        return forces
+    count = problem.contacts.count
+    matrix = problem.contacts.matrix[:count, :count]
+    across = matrix[np.ix_(within, rest)]
+    shares = np.linalg.pinv(matrix[np.ix_(within, within)], rcond=MOVES, hermitian=True) @ across
+    left = np.diag(matrix)[rest] - np.sum(across * shares, axis=0)
+    units = problem.reactions[:count] ** 2
+    found = (shares.T @ (units[within] * normal[within])) / units[rest]
+    forces[rest] = np.where(left <= MOVES, found, 0.0)
+    return forces
+
+
+# -- what is possible --------------------------------------------------------------------------
+
+
+def possible(problem: ScaledProblem, mode: Modes, family: ReactionFamily) -> SolvedReactions | None:
+    """Return reactions of a family that satisfy the inequalities of its mode; None if none do."""
+
+    def slack(shares: np.ndarray) -> np.ndarray:
+        reactions = family.base + family.free @ shares
+        return slacks(problem, mode, reactions[None])[0]
+
+    count, size = len(family.free.T), 1.0 + float(np.max(np.abs(family.base)))
+    constant = slack(np.zeros(count))
+    if not count:
+        possible = float(np.min(constant)) >= -problem.tolerance * size
+        return SolvedReactions(family.base, springs=problem.springs) if possible else None
+    slopes = np.column_stack([slack(unit) - constant for unit in _axes(count)])
+    best = minimised(
+        np.append(np.zeros(count), -1.0),
+        np.column_stack([-slopes, np.ones(len(constant))]),
+        constant,
+        [*[(-FARTHEST * size, FARTHEST * size)] * count, (None, size)],
+    )
+    if best is None or best[-1] < -problem.tolerance * size:
+        return None
+    inside = np.asarray(best[:-1], dtype=np.float64)
+    shares = _equal_springs(problem, mode, family)
+    springs = shares is not None and bool(np.min(slack(shares)) >= -problem.tolerance * size)
+    if shares is None or not springs:
+        shares = inside
+    determined, ends = True, tuple[np.ndarray, ...]()
+    if family.moves:
+        ends = _ends(slopes, constant, family)
+        spreads = [np.max(np.abs(problem.contacts.matrix @ (a - b))) for a in ends for b in ends]
+        determined = float(max(spreads, default=np.inf)) <= MOVES * size
+    elif np.any(mode.sticks):
+        shares, springs = least_used(problem, mode, family, inside), False
+    reactions = family.base + family.free @ shares
+    return SolvedReactions(reactions, False, not family.presses, determined, springs, ends)
+
+
+def _axes(count: int) -> list[np.ndarray]:
+    """Return the unit vectors (count,)."""
+    return list(np.eye(count))
+
+
+def _ends(
+    slopes: np.ndarray, constant: np.ndarray, family: ReactionFamily
+) -> tuple[np.ndarray, ...]:
+    """Return reactions at both ends of each free combination; none if it has no end."""
+    axes = _axes(family.free.shape[1])
+    free = [(None, None)] * len(axes)
+    found = [minimised(way, -slopes, constant, free) for way in (*axes, *(-axis for axis in axes))]
+    ends = tuple(family.base + family.free @ end for end in found if end is not None)
+    return ends if len(ends) == len(found) else ()
+
+
+def _equal_springs(
+    problem: ScaledProblem, mode: Modes, family: ReactionFamily
+) -> np.ndarray | None:
+    """Return the share of each free combination for equal springs under all contacts.
+
+    None if springs do not determine them.
+    """
+    found = spring_shares(problem, np.flatnonzero(mode.closed[0]), family)
+    return None if found is None or found.left.size else found.shares
+
+
+# -- linear programmes -------------------------------------------------------------------------
+
+
+def minimised(
+    costs: np.ndarray,
+    rows: np.ndarray,
+    bound: np.ndarray,
+    ranges: Sequence[tuple[float | None, float | None]],
+) -> np.ndarray | None:
+    """Return x that minimises costs x with rows x <= bound; None if infeasible or unbounded.
+
+    The simplex method ends at a vertex, which is exact to rounding.
+    """
+    found = scipy.optimize.linprog(
+        costs,
+        A_ub=rows,
+        b_ub=bound,
+        bounds=ranges,
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": FINEST, "dual_feasibility_tolerance": FINEST},
+    )
+    return found.x if found.status == 0 else None
+
+
+def impossible(rows: np.ndarray, bound: np.ndarray, equal: np.ndarray, right: np.ndarray) -> bool:
+    """Return whether no x has rows x <= bound and equal x = right."""
+    found = scipy.optimize.linprog(
+        [0.0] * rows.shape[1],
+        A_ub=rows,
+        b_ub=bound,
+        A_eq=equal if len(equal) else None,
+        b_eq=right if len(equal) else None,
+        bounds=(None, None),
+        method="highs",
+    )
+    return found.status == INFEASIBLE
