@@ -63,11 +63,6 @@ class Drives:
         self._count = (dynamics.x.numel(), dynamics.p.numel())
 
     @staticmethod
-    def of(problem: OdeProblem, dynamics: Dynamics) -> Drives | None:
-        """Return what keeps drives up to date; None if there are none."""
-        return Drives(problem, dynamics) if dynamics.drives else None
-
-    @staticmethod
     def _function(dynamics: Dynamics, index: int) -> ca.Function:
         reset = dynamics.resets[index]
         column = ca.densify(ca.vertcat(*reset.values.values()))

@@ -91,12 +91,16 @@ def prepare(system: System, request: Request) -> Prepared:
     solver, compilation = _compiled(posed, request, stiff, probe, scaling, notes)
     dynamics, problem, start = posed.dynamics, posed.problem, posed.initial.start
     numbers = problem.value_vector(posed.values)
-    wrapped = periodic_angles(dynamics, problem, posed.values, notes)
+    angles = problem.labels.angles
+    wrapped = periodic_angles(dynamics, problem, posed.values, notes) if angles else ()
     assumed = assumed_invariants(dynamics, problem, posed.samples, posed.values, notes)
     projects = problem.project is not None and not solver.projects_steps
     residual_scales = _scales(posed, request, probe)
     names = [watched.name for watched in problem.watched]
     sizes = dict(zip(names, map(float, residual_scales), strict=True))
+    surplus: tuple[str, ...] = ()
+    if posed.rank.groups:
+        surplus = without_grip(problem, posed.samples, numbers, posed.rank)
     transitions = transitions_of(dynamics, posed.plan, problem, sizes, request.choices)
     if transitions is not None:
         initial = problem.enter(request.start_time, start.state, numbers)
@@ -120,7 +124,7 @@ def prepare(system: System, request: Request) -> Prepared:
         wrapped=wrapped,
         samples=posed.samples,
         assumed=assumed,
-        surplus=without_grip(problem, posed.samples, numbers, posed.rank),
+        surplus=surplus,
         scaling=scaling,
         compilation=compilation,
         transitions=transitions,
@@ -196,17 +200,20 @@ def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
         values = {**restricted(dynamics, values), **found.kept}
     numbers = dynamics.value_vector(values)
     rates = {n: rate for n, rate in rates.items() if ValueKind.RATE.name_of(n) in dynamics.values}
-    alike = with_same_rows(dynamics, samples, numbers)
+    alternatives = dynamics.alternatives
+    alike = samples if alternatives is None else with_same_rows(alternatives, samples, numbers)
     plan = choose_plan(dynamics, alike, numbers, proximal=found.proximal)
     if plan.refinements:
         notes.append(f"elimination refined {plan.refinements} times")
-    if found.proximal or (dynamics.alternatives is not None and dynamics.alternatives.shared):
+    if found.proximal or (alternatives is not None and alternatives.shared):
         shift = PROXIMAL_EPSILON if request.rank_loss == "pass" else SHARING_EPSILON
         weights, whole = request.redundant_weights, found.system.dynamics
         own = whole.value_vector(restricted(whole, values))
         values = {**values, **regularisations(whole, samples, own, shift, weights)}
     problem = _problem(found.system, dynamics, formulation, rates, plan, found.conserved)
-    values = with_rows(dynamics, problem, request.start_time, begin.start.state, values)
+    if alternatives is not None:
+        place = request.start_time, begin.start.state
+        values = with_rows(alternatives, problem, *place, values)
     return _Posed(
         system=found.system,
         dynamics=dynamics,
@@ -276,7 +283,7 @@ def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe
         stiff=recognised,
         switches=posed.dynamics.switches,
         nudged=posed.dynamics.needs_own_units,
-        drives=Drives.of(whole, posed.dynamics),
+        drives=Drives(whole, posed.dynamics) if posed.dynamics.drives else None,
     )
     return stiff and replace(stiff, stretch=probe.reset_after), probe
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from daesolve.core.equations.alternatives import Alternatives
 from daesolve.core.equations.consistency import time_states
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.rank import Rank, Samples
@@ -206,28 +207,23 @@ def check_redundant(rank: Rank, moving: Sequence[str], redundant: Redundant) -> 
     return f"{chosen}; the motion is unique"
 
 
-def with_same_rows(dynamics: Dynamics, samples: Samples, numbers: np.ndarray) -> Samples:
+def with_same_rows(rows: Alternatives, samples: Samples, numbers: np.ndarray) -> Samples:
     """Return the samples at which the same of dependent goals would be kept as at the first."""
-    if dynamics.alternatives is None:
-        return samples
-    choose = dynamics.alternatives.dropped
-    chosen = [choose(*time_states([sample]), numbers) for sample in samples]
+    chosen = [rows.dropped(*time_states([sample]), numbers) for sample in samples]
     return [sample for sample, own in zip(samples, chosen, strict=True) if own == chosen[0]]
 
 
 def with_rows(
-    dynamics: Dynamics,
+    rows: Alternatives,
     problem: OdeProblem,
     time: float,
     state: np.ndarray,
     values: Mapping[str, float],
 ) -> dict[str, float]:
     """Return the values with which those of dependent goals are kept that have the best grip."""
-    if dynamics.alternatives is None:
-        return dict(values)
     numbers = problem.value_vector(values)
     x = problem.enter(time, state, numbers)
-    chosen = chosen_rows(problem, dynamics.alternatives, time, x, numbers)
+    chosen = chosen_rows(problem, rows, time, x, numbers)
     return dict(zip(problem.values, map(float, chosen), strict=True))
 
 
@@ -238,8 +234,6 @@ def without_grip(
 
     These pivots say nothing of the rank along the run.
     """
-    if not rank.groups:
-        return ()
     times, visible = time_states(samples)
     states = np.hstack([visible, np.zeros((len(visible), problem.size - visible.shape[1]))])
     table, _ = evaluate_block(problem.residuals, times, states, numbers)

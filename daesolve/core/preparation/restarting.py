@@ -64,7 +64,8 @@ def restarted(
     values = dict(zip(problem.values, prepared.values.tolist(), strict=True))
     found = begin.values.items()
     values |= {n: v for n, v in found if n in values and not any(kind.is_a(n) for kind in CHOSEN)}
-    values = with_rows(dynamics, problem, time, begin.start.state, values)
+    if dynamics.alternatives is not None:
+        values = with_rows(dynamics.alternatives, problem, time, begin.start.state, values)
     numbers = problem.value_vector(values)
     if problem.chart is not None and problem.chart.choose is not None:
         path = begin.start.state[None, :]

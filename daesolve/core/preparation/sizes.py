@@ -53,7 +53,7 @@ class Probe:
     times, path
         (k,) s and (k, n) the states that it went through.
     exponents
-        (size,) of the states and what is metered, by powers of two: see `preparation.scale_exponents`.
+        (size,) of the states and what is metered, by powers of two: see `scale_exponents`.
     states, reactions, kinetic
         The largest absolute values.
     grips

@@ -14,7 +14,7 @@ import daesolve as ds
 from daesolve.core.events.transitions import LAWS
 from daesolve.core.expressions import disk_cache
 from daesolve.core.features import Reference, references
-from daesolve.core.preparation import kept, lately
+from daesolve.core.preparation import lately
 from daesolve.core.preparation.request import Request
 from daesolve.core.solvers.scaling import Scaling, scaled
 from daesolve.core.system.system import System
@@ -93,7 +93,7 @@ def told() -> None:
 def test_everything_that_is_read_is_what_was_prepared(place):
     system = chain()
     first = lately.prepare_once(system, REQUEST)
-    second = kept.kept(system, REQUEST)
+    second = lately.read_preparation(system, REQUEST)
     assert second is not None
     for field in fields(first):
         one, other = getattr(first, field.name), getattr(second, field.name)
@@ -107,9 +107,9 @@ def test_everything_that_is_read_is_what_was_prepared(place):
             assert one.changes == other.changes
         elif field.name not in ("problem", "compilation"):
             assert one == other, field.name
-    for name in kept.PLAIN:
+    for name in lately.PLAIN:
         assert getattr(first.problem, name) == getattr(second.problem, name), name
-    for name in kept.FUNCTIONS:
+    for name in lately.FUNCTIONS:
         one, other = getattr(first.problem, name), getattr(second.problem, name)
         assert one.serialize() == other.serialize(), name
 
@@ -118,13 +118,13 @@ def test_everything_that_is_read_is_what_was_prepared(place):
 def test_what_was_prepared_serves_no_other_system_request_or_laws(place, monkeypatch):
     lately.prepare_once(chain(), REQUEST)
     lighter, system = chain(gravity=9.80), chain()
-    assert kept.kept(lighter, REQUEST) is None
+    assert lately.read_preparation(lighter, REQUEST) is None
     other = Request(0.5, initial={"angle_0": 0.1})
-    assert kept.kept(system, other) is None
-    assert kept.kept(system, REQUEST) is not None
+    assert lately.read_preparation(system, other) is None
+    assert lately.read_preparation(system, REQUEST) is not None
     laws = (Reference("a", "Law"), *references(LAWS))
-    monkeypatch.setattr(kept, "references", lambda _: laws)
-    assert kept.kept(system, REQUEST) is None
+    monkeypatch.setattr(lately, "references", lambda _: laws)
+    assert lately.read_preparation(system, REQUEST) is None
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_what_changed_between_posing_and_preparing_is_not_kept(place):
     system = replace(chain(), outputs=outputs)
     outputs["doubled"] = 2.0 * system.coordinates.x_0
     lately.prepare_once(system, REQUEST)
-    assert kept.kept(system, REQUEST) is None
+    assert lately.read_preparation(system, REQUEST) is None
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ def test_what_was_kept_is_scaled_as_what_was_prepared(place):
     """A solver that sees states in other units gets the same equations of both."""
     system = chain()
     first = lately.prepare_once(system, REQUEST)
-    second = kept.kept(system, REQUEST)
+    second = lately.read_preparation(system, REQUEST)
     assert second is not None
     scaling = Scaling(states=(2,) * len(first.problem.labels.states), time=1)
     one, other = (scaled(found.problem, scaling) for found in (first, second))

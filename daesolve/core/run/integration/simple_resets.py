@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -154,11 +154,6 @@ class SimpleResets:
 
     def __init__(self, run: RunState) -> None:
         self.run, self._zeros = run, run.monitor.watch(FlatZeros)
-
-    @classmethod
-    def of(cls, run: RunState) -> Self | None:
-        """Return what follows the simple resets of a run; None if nothing switches it."""
-        return None if run.transitions is None else cls(run)
 
     @cached_property
     def _resets(self) -> _Resets | None:

@@ -166,7 +166,8 @@ class _Run:
     # -- integration --------------------------------------------------------------------------
 
     def _integrate(self) -> Verdict:
-        state, resets = self.state, SimpleResets.of(self.state)
+        state = self.state
+        resets = None if state.transitions is None else SimpleResets(state)
         here, verdict = self._begin()
         with interruptible(by_termination=self.keeper is not None) as interrupted:
             while verdict is None:

@@ -141,7 +141,8 @@ class Simulator:
         self._prepared = prepared
         self._run = fresh_state(prepared, [])
         self._run.schedule.until = math.inf
-        self._resets = SimpleResets.of(self._run)
+        switched = self._run.transitions is not None
+        self._resets = SimpleResets(self._run) if switched else None
         self._here = self._run.start()
         self._rest = 0.0
         self._started = False
