@@ -82,7 +82,7 @@ class _Pickler(pickle.Pickler):
             # What it has computed from its fields is made anew.
             own = {f.name: getattr(obj, f.name) for f in fields(kind) if f.init}
             return _instance, (kind, own)
-        known = self._is_known(obj if kind is type else kind)
+        known = self._is_known(obj if issubclass(kind, type) else kind)
         makes = kind is FunctionType and obj.__module__ == __name__
         if makes or (known and issubclass(kind, (str, type))):
             return NotImplemented
