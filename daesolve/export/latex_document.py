@@ -15,12 +15,12 @@ import casadi as ca
 from daesolve.core.equations.dynamics import Dynamics, GoalRow
 from daesolve.core.formulations.laws import Law, check_laws, rates_of
 from daesolve.core.results.storage.files import located
-from daesolve.core.system.eliminated_equations import Matrices, matrices
-from daesolve.core.system.reduced_equations import reduced_equations
 from daesolve.core.system.system import System
 from daesolve.errors import OutOfRangeError, is_number
 from daesolve.export.document import body_of, document_of
+from daesolve.export.eliminated_equations import Matrices, matrices
 from daesolve.export.equation_sections import constants_of, sections, symbols_of
+from daesolve.export.reduced_equations import reduced_equations
 from daesolve.export.reduced_sections import (
     ReducedSections,
     eliminated_sections,

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 from daesolve.core.posing.symbols import velocity_name
-from daesolve.core.system.eliminated_equations import Matrices, eliminated
-from daesolve.core.system.mode import InMode
-from daesolve.core.system.reduced_equations import Lagrangian, ReducedEquations, rate_name
+from daesolve.export.eliminated_equations import Matrices, eliminated
 from daesolve.export.forms import symbol
+from daesolve.export.mode import InMode
+from daesolve.export.reduced_equations import Lagrangian, ReducedEquations, rate_name
 from daesolve.export.sections import (
     Entry,
     EquationSection,

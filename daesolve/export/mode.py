@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.reading import decided, with_values
+from daesolve.export.readable_expressions import decided, with_values
 
 
 @dataclass(frozen=True, eq=False)

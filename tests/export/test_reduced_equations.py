@@ -6,7 +6,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.core.expressions.identity import vanishes
-from daesolve.core.system.reduced_equations import reduced_equations
+from daesolve.export.reduced_equations import reduced_equations
 from daesolve.plugins import registry
 
 EPS = float(np.finfo(float).eps)

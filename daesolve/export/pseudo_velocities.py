@@ -17,17 +17,17 @@ import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.somewhere import somewhere
-from daesolve.core.expressions.expanding import printed_size
-from daesolve.core.expressions.reading import (
+from daesolve.core.expressions.singular_values import independent_rows
+from daesolve.core.expressions.structure import is_linear
+from daesolve.core.posing.symbols import symbol
+from daesolve.export.expanding import printed_size
+from daesolve.export.readable_expressions import (
     LARGEST_BLOCK,
     plain_pivot,
     simplified,
     small_determinant,
     solved,
 )
-from daesolve.core.expressions.singular_values import independent_rows
-from daesolve.core.expressions.structure import is_linear
-from daesolve.core.posing.symbols import symbol
 
 INDEPENDENT = 1e-9
 """Rows are independent if each adds a singular value, for unit length, above this."""

@@ -12,8 +12,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from daesolve.core.system.reduced_equations import reduced_equations
 from daesolve.export.equation_sections import constants_of, symbols_of
+from daesolve.export.reduced_equations import reduced_equations
 from daesolve.export.reduced_sections import ReducedSections, pseudo_symbols
 from daesolve.export.sections import DOCUMENT, EquationWriter
 from daesolve.plugins import registry

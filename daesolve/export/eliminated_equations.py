@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import casadi as ca
 
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.reading import LARGEST_BLOCK, simplified, solved
-from daesolve.core.system.mode import InMode
+from daesolve.export.mode import InMode
+from daesolve.export.readable_expressions import LARGEST_BLOCK, simplified, solved
 
 
 @dataclass(frozen=True, eq=False)

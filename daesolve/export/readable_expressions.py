@@ -14,7 +14,6 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
-from daesolve.core.expressions.expanding import expanded, printed_size
 from daesolve.core.expressions.identity import vanishing
 from daesolve.core.expressions.linear import solve_small
 from daesolve.core.expressions.translation import (
@@ -24,6 +23,7 @@ from daesolve.core.expressions.translation import (
     function_of_symbols,
     translate,
 )
+from daesolve.export.expanding import expanded, printed_size
 
 CONDITIONS = frozenset({ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE})
 TURNING = frozenset({ca.OP_SIN, ca.OP_COS, ca.OP_TAN})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from daesolve.core.expressions.expanding import expanded, printed_size
+from daesolve.export.expanding import expanded, printed_size
 
 a, b, m, r = (ca.SX.sym(name) for name in ("a", "b", "m", "r"))
 

@@ -24,12 +24,12 @@ import casadi as ca
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.identity import vanishes, vanishing
 from daesolve.core.expressions.linear import is_zero
-from daesolve.core.expressions.reading import collected, simplified, solved
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.system.free_motion import Kinematics, structure_of
-from daesolve.core.system.mode import InMode
 from daesolve.core.system.posed import PosedControl, PosedMechanics
-from daesolve.core.system.pseudo_velocities import PseudoVelocities, pseudo_velocities
+from daesolve.export.mode import InMode
+from daesolve.export.pseudo_velocities import PseudoVelocities, pseudo_velocities
+from daesolve.export.readable_expressions import collected, simplified, solved
 
 
 @dataclass(frozen=True, eq=False)
