@@ -6,6 +6,7 @@ of others.
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
 import sys
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from errno import EPIPE
 from importlib import import_module
 from importlib.metadata import version
+from importlib.resources import files
 from io import TextIOWrapper
 from typing import Annotated, Any
 
@@ -27,89 +29,35 @@ from daesolve.errors import DaesolveError, StorageError, unknown_name
 GARBAGE = 50_000
 """The objects that are made before the youngest are searched for garbage."""
 COMMANDS = {
-    "list": ("problems.list_problems", "List the problems of every installed plugin."),
-    "show": (
-        "problems.show",
-        "Show a problem: models, structure, parameters, states, goals, cases.",
-    ),
-    "run": (
-        "run.run",
-        "Integrate a case of a problem and report how far the result can be trusted.",
-    ),
-    "resume": (
-        "run.resume",
-        "Resume a run or a sweep that was stopped or killed, or extend a finished run.",
-    ),
-    "audit": (
-        "audit.audit",
-        "Hold a run against what was posed: what holds to how much, and what was not checked.",
-    ),
-    "sweep": (
-        "sweep.command",
-        "Run a case many times with other values, on all cores or on a cluster.",
-    ),
-    "analyse": (
-        "analyse.analyse",
-        "Analyse a case beyond its motion: rank, sensitivity, orbits, and its own analyses.",
-    ),
-    "compare": (
-        "analyse.compare",
-        "Run formulations with solvers: error, cost, drift, and whether they agree.",
-    ),
-    "referee": (
-        "referee.referee",
-        (
-            "Run a model file in daesolve and in MuJoCo from the same start, and compare the "
-            "motions."
-        ),
-    ),
-    "report": (
-        "pages.report",
-        "Rebuild report.html and report.json, or compare several runs side by side.",
-    ),
-    "plot": (
-        "pages.plot",
-        "Draw states, reactions and outputs of a run over time, as .png, .svg or .pdf files.",
-    ),
-    "animate": (
-        "pages.animate",
-        "Animate a run: a page with a player, a GIF or a film.",
-    ),
-    "export": (
-        "export.export",
-        "Export a case as an FMI 3.0 unit, which runs in other tools without Python.",
-    ),
-    "new": (
-        "problems.new",
-        "Create a plugin project that installs and passes its own tests.",
-    ),
-    "page": (
-        "pages.page",
-        (
-            "Run a case and write its gallery page: equations, parameters, drift, figures, "
-            "animation."
-        ),
-    ),
-    "equations": (
-        "equations.equations",
-        "Write the equations of a case as LaTeX, a Python module or C.",
-    ),
-    "paper": (
-        "papers.paper",
-        (
-            "Reproduce the figures and tables of a paper, with published and exact values side "
-            "by side."
-        ),
-    ),
-    "doctor": (
-        "doctor.command",
-        (
-            "List the solvers you can use here, how to add the others, and what installed "
-            "packages add."
-        ),
-    ),
+    "list": "problems.list_problems",
+    "show": "problems.show",
+    "run": "run.run",
+    "resume": "run.resume",
+    "audit": "audit.audit",
+    "sweep": "sweep.command",
+    "analyse": "analyse.analyse",
+    "compare": "analyse.compare",
+    "referee": "referee.referee",
+    "report": "pages.report",
+    "plot": "pages.plot",
+    "animate": "pages.animate",
+    "export": "export.export",
+    "new": "problems.new",
+    "page": "pages.page",
+    "equations": "equations.equations",
+    "paper": "papers.paper",
+    "doctor": "doctor.command",
 }
-"""By name, the function of this package and the first paragraph of its docstring."""
+"""By name, the function of this package."""
+
+
+def summary_of(name: str) -> str:
+    """Return the first paragraph of the docstring of a command, without importing its module."""
+    module, function = COMMANDS[name].split(".")
+    tree = ast.parse(files("daesolve.cli").joinpath(f"{module}.py").read_text("utf-8"))
+    found = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    paragraph, *_ = (ast.get_docstring(found[function]) or "").split("\n\n")
+    return " ".join(paragraph.split())
 
 
 class _OnDemand(TyperCommand):
@@ -137,7 +85,7 @@ class _Commands(TyperGroup):
         if cmd_name not in COMMANDS:
             say(str(unknown_name("command", cmd_name, COMMANDS)))
             raise typer.Exit(REQUEST_IS_WRONG)
-        return _OnDemand(cmd_name, help=COMMANDS[cmd_name][1])
+        return _OnDemand(cmd_name, help=summary_of(cmd_name))
 
 
 app = typer.Typer(
@@ -225,7 +173,7 @@ def loaded(name: str) -> TyperCommand:
     name
         One of `COMMANDS`.
     """
-    module, function = COMMANDS[name][0].split(".")
+    module, function = COMMANDS[name].split(".")
     single = typer.Typer(add_completion=False)
     single.command(name)(getattr(import_module(f"daesolve.cli.{module}"), function))
     command = typer.main.get_command(single)

@@ -10,7 +10,7 @@ from daesolve.export.c_language import STEP, C, c_function
 from daesolve.export.named import Entries, Entry, NamedFunction
 from daesolve.export.plant import Plant, reach_of
 from daesolve.export.words import distinct, plain
-from daesolve.export.writing import MARK, filled
+from daesolve.export.writing import MARK, fill_template, filled
 
 WIDTH = 96
 GROUPS = {
@@ -58,43 +58,28 @@ def said_of(plant: Plant, version: str) -> list[str]:
 def header(plant: Plant, version: str) -> str:
     """Write the header."""
     name = plant.name
-    guard = f"{name.upper()}_H"
     said = said_of(plant, version)
     said += [
         "No function allocates memory or keeps a state. Each takes the time in s, the state and "
         "the values, and writes its results where the last arguments point; inputs and results "
         "may overlap. Matrices are written row by row. Reactions are eliminated."
     ]
-    parts = [comment(said), f"#ifndef {guard}\n#define {guard}\n\n"]
-    parts.append('#ifdef __cplusplus\nextern "C" {\n#endif\n\n')
-    parts.append(_enumeration(f"{name}_state", "states", plant.states, name))
-    parts.append(_enumeration(f"{name}_value", "values", plant.values, name))
-    for quantity, group in GROUPS.items():
-        if quantity in plant.functions:
-            rows = plant.functions[quantity].outputs[quantity].rows
-            parts.append(_enumeration(f"{name}_{group}", quantity, rows, name))
-    parts.append(
-        f"extern const char *const {name}_state_names[{name.upper()}_STATES];\n"
-        f"extern const char *const {name}_state_units[{name.upper()}_STATES];\n"
+    listed = [(f"{name}_state", "states", plant.states), (f"{name}_value", "values", plant.values)]
+    listed += [
+        (f"{name}_{group}", quantity, plant.functions[quantity].outputs[quantity].rows)
+        for quantity, group in GROUPS.items()
+        if quantity in plant.functions
+    ]
+    return fill_template(
+        "plant.h",
+        said=comment(said),
+        name=name,
+        upper=name.upper(),
+        enumerations="".join(_enumeration(*entry, name) for entry in listed),
+        values=plant.values,
+        guarded="guards" in plant.functions,
+        functions=[declared for declared, _ in _functions(plant)],
     )
-    if plant.values:
-        parts.append(
-            f"extern const char *const {name}_value_names[{name.upper()}_VALUES];\n"
-            f"extern const char *const {name}_value_units[{name.upper()}_VALUES];\n"
-        )
-    if "guards" in plant.functions:
-        parts.append(
-            "/* The direction in which a guard passes zero: -1 falling, 1 rising, 0 either. */\n"
-            f"extern const int {name}_directions[{name.upper()}_GUARDS];\n"
-        )
-    parts.append(
-        "\n/* The defaults of the values; NaN for an input that you must set. */\n"
-        f"void {name}_defaults(double *values);\n"
-        f"/* A consistent state, and its time in s. */\ndouble {name}_start(double *state);\n\n"
-    )
-    parts += [f"{declared};\n" for declared, _ in _functions(plant)]
-    parts.append(f"\n#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {guard} */\n")
-    return "".join(parts)
 
 
 def source(plant: Plant, version: str) -> str:
@@ -216,14 +201,7 @@ def _table_code(plant: Plant) -> str:
     parts = ["\n"]
     for table, lookup in plant.lookups.items():
         parts.append(_table_arrays(f"{name}_{plain(table)}", lookup))
-    parts.append(
-        "\n/* The piece between borders that contains the argument. */\n"
-        f"static int {name}_piece(const double *borders, int count, double argument)\n"
-        "{\n    int low = 0, high = count;\n    while (low < high) {\n"
-        "        const int middle = low + (high - low) / 2;\n"
-        "        if (argument < borders[middle])\n            high = middle;\n"
-        "        else\n            low = middle + 1;\n    }\n    return low;\n}\n\n"
-    )
+    parts.append(fill_template("piece.c", name=name))
     places = places_of(plant)
     parts.append(c_function(f"{name}_arguments", plant.arguments, places, static=True).definition)
     lines = [f"double arguments[{plant.arguments.outputs['arguments'].size[0]}], argument, turns;"]

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import daesolve as ds
-from daesolve.cli.app import COMMANDS, loaded
+from daesolve.cli.app import COMMANDS, loaded, summary_of
 from daesolve.cli.doctor import PACKAGES
 from daesolve.cli.option_sets import KNOWN, listed
 from daesolve.cli.orbits import ANALYSES as ORBITS
@@ -247,7 +247,7 @@ def test_a_motion_that_cannot_go_on_ends_with_status_3_and_keeps_what_there_is(t
 
 
 def test_help_lists_every_command_with_the_first_paragraph_of_its_own_help():
-    listed = {name: summary for name, (_, summary) in COMMANDS.items()}
+    listed = {name: summary_of(name) for name in COMMANDS}
     own = {name: loaded(name).help.split("\n\n")[0].replace("\n", " ") for name in COMMANDS}
     assert listed == own
     assert call("-h").stdout == call("--help").stdout
