@@ -23,9 +23,7 @@ from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import solve_definite
 from daesolve.core.system.system import System
 from daesolve.errors import DegenerateStartError, OutOfRangeError, PosingError, check_names
-from daesolve.nonholonomic.constraint_forms import (
-    PfaffSystem,
-)
+from daesolve.nonholonomic.constraint_forms import PfaffSystem
 
 STATES = 12
 """The number of random states at which numbers are compared."""

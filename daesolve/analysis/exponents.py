@@ -43,12 +43,7 @@ from daesolve.core.run.integration.simulation import simulate_recorded
 from daesolve.core.solvers import Solver
 from daesolve.core.system.system import System
 from daesolve.errors import DaesolveError, NoDerivativeError, OutOfRangeError
-from daesolve.verification.error_growth import (
-    POLYNOMIAL,
-    Growth,
-    distinct,
-    measured_growth,
-)
+from daesolve.verification.error_growth import POLYNOMIAL, Growth, distinct, measured_growth
 
 SKIPPED = 0.05
 """The fraction of the run in which the vectors align with their directions; it is not counted."""

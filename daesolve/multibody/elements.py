@@ -17,11 +17,7 @@ from daesolve.multibody.checks import check_part, check_places, check_size
 from daesolve.multibody.compliance import KelvinVoigt
 from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.joint_rows import AnyFrame
-from daesolve.multibody.loads import (
-    WOUND,
-    line_between,
-    met,
-)
+from daesolve.multibody.loads import WOUND, line_between, met
 from daesolve.multibody.places import Frame, Place, PlanarFrame, array, column
 from daesolve.multibody.touching import over_plane
 

@@ -25,12 +25,7 @@ from daesolve.core.posing.events import FALLING, Event, Reset
 from daesolve.core.posing.goals import Expression
 from daesolve.errors import PosingError, UnsupportedError
 from daesolve.multibody.checks import check_part, check_size
-from daesolve.multibody.contribution import (
-    SIGNED,
-    Contribution,
-    discrete_values,
-    merged,
-)
+from daesolve.multibody.contribution import SIGNED, Contribution, discrete_values, merged
 from daesolve.multibody.friction_laws import FrictionLaw
 from daesolve.multibody.joints import Prismatic, Revolute, Slot
 

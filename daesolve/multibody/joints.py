@@ -51,14 +51,7 @@ from daesolve.multibody.joint_rows import (
     turn,
     turn_rate,
 )
-from daesolve.multibody.places import (
-    Frame,
-    Ground,
-    Place,
-    PlanarFrame,
-    PlanarPoint,
-    Point,
-)
+from daesolve.multibody.places import Frame, Ground, Place, PlanarFrame, PlanarPoint, Point
 
 
 @dataclass(frozen=True, eq=False)

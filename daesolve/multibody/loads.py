@@ -19,15 +19,7 @@ from daesolve.errors import PosingError
 from daesolve.multibody.checks import check_part, check_places, check_size, is_of_ground
 from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.joints import Cylindrical, Joint, Revolute
-from daesolve.multibody.places import (
-    Frame,
-    Place,
-    PlanarFrame,
-    PlanarPoint,
-    Point,
-    Vector,
-    column,
-)
+from daesolve.multibody.places import Frame, Place, PlanarFrame, PlanarPoint, Point, Vector, column
 
 LEAST = 1e-150
 """m; its square is a number still, so that a line between two points that meet is zero."""

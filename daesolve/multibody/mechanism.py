@@ -10,22 +10,13 @@ from typing import Any, TypeVar
 import casadi as ca
 
 from daesolve.core.posing.goals import AnyGoal, Expression, Goal
-from daesolve.core.posing.symbols import (
-    DifferentiableVector,
-    Parameters,
-    SymbolVector,
-    time,
-)
+from daesolve.core.posing.symbols import DifferentiableVector, Parameters, SymbolVector, time
 from daesolve.core.posing.tables import uses_in
 from daesolve.core.system.named_forces import by_velocity
 from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import PosingError
 from daesolve.multibody.bodies import AnyBody, Body, PlanarBody
-from daesolve.multibody.contribution import (
-    Contribution,
-    Part,
-    merged,
-)
+from daesolve.multibody.contribution import Contribution, Part, merged
 from daesolve.multibody.painleve import watched_for_jams
 from daesolve.multibody.places import Vector, column
 

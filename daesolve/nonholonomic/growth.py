@@ -29,11 +29,7 @@ import numpy as np
 from daesolve.core.equations.consistency import check_named
 from daesolve.core.expressions.singular_values import singular_values
 from daesolve.core.system.system import System
-from daesolve.nonholonomic.constraint_forms import (
-    PfaffSystem,
-    check_numbers,
-    independent_columns,
-)
+from daesolve.nonholonomic.constraint_forms import PfaffSystem, check_numbers, independent_columns
 
 POINTS = 10
 """The number of random states that decide what holds almost everywhere."""

@@ -33,15 +33,8 @@ from daesolve.core.equations.consistency import check_named, start_value
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import is_zero, solve_small
 from daesolve.core.posing.goals import Expression, Goal, as_scalar
-from daesolve.core.posing.symbols import (
-    DifferentiableVector,
-    Parameters,
-    SymbolVector,
-    time,
-)
-from daesolve.core.posing.symbols import (
-    parameters as declared,
-)
+from daesolve.core.posing.symbols import DifferentiableVector, Parameters, SymbolVector, time
+from daesolve.core.posing.symbols import parameters as declared
 from daesolve.core.system.system import ControlSystem
 from daesolve.errors import (
     ContradictoryGoalsError,

@@ -9,11 +9,7 @@ import numpy as np
 
 from daesolve.core.equations.rank import RANK_TOLERANCE
 from daesolve.core.expressions.singular_values import singular_directions
-from daesolve.errors import (
-    InconsistentStateError,
-    NoSlowManifoldError,
-    SecondaryConstraintsError,
-)
+from daesolve.errors import InconsistentStateError, NoSlowManifoldError, SecondaryConstraintsError
 
 BALANCED = 1e-9
 """The accepted rest of R, relative to its terms, before the last step of Newton's method."""

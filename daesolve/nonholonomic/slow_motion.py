@@ -12,11 +12,7 @@ import scipy
 
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.translation import function_of
-from daesolve.errors import (
-    InconsistentStateError,
-    NoSlowManifoldError,
-    SecondaryConstraintsError,
-)
+from daesolve.errors import InconsistentStateError, NoSlowManifoldError, SecondaryConstraintsError
 from daesolve.nonholonomic.dirac import DiracEquations
 from daesolve.nonholonomic.slow_manifold import SmallVelocityEquations, grips, in_units_of_inertia
 from daesolve.nonholonomic.validity import Coupling, Kind, Validity, lasting_directions

@@ -45,10 +45,7 @@ from daesolve.nonholonomic.quasi_holonomic import (
     is_quasi_holonomic,
     residual_at_other_parameters,
 )
-from daesolve.nonholonomic.solved_rates import (
-    INDEPENDENT,
-    Substitution,
-)
+from daesolve.nonholonomic.solved_rates import INDEPENDENT, Substitution
 
 Gyroscopic = Literal["refuse", "keep"]
 

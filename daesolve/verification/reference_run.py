@@ -35,12 +35,7 @@ from daesolve.core.run.integration.run_options import Initial, RunOptions, check
 from daesolve.core.run.integration.sampling import sample_times
 from daesolve.core.solvers import Dop853, Taylor
 from daesolve.core.system.system import System
-from daesolve.errors import (
-    MissingBackendError,
-    OutOfRangeError,
-    UnsupportedError,
-    suggest_names,
-)
+from daesolve.errors import MissingBackendError, OutOfRangeError, UnsupportedError, suggest_names
 from daesolve.verification.quadruple import Moment, array_of, available, evaluate, quad, quads
 from daesolve.verification.reference_motion import (
     MotionRecord,

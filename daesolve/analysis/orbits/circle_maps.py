@@ -28,20 +28,10 @@ from daesolve.core.preparation.examination import starting_point
 from daesolve.core.preparation.preparing import prepare
 from daesolve.core.preparation.request import Request, with_inputs
 from daesolve.core.results.trajectory.results import Outcome
-from daesolve.core.run.integration.run_options import (
-    RunOptions,
-    Source,
-    check_options,
-)
+from daesolve.core.run.integration.run_options import RunOptions, Source, check_options
 from daesolve.core.run.integration.sampling import At, every
 from daesolve.core.system.system import System
-from daesolve.errors import (
-    NotPeriodicError,
-    OutOfRangeError,
-    check_counts,
-    check_names,
-    is_number,
-)
+from daesolve.errors import NotPeriodicError, OutOfRangeError, check_counts, check_names, is_number
 
 MOST = 64
 """The largest denominator of a ratio in the search."""

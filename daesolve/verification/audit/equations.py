@@ -19,12 +19,7 @@ from daesolve.contact.posing.guides import FRICTION_WORK
 from daesolve.core.posing.goals import Goal, Nonholonomic
 from daesolve.core.results.trajectory.findings import Finding, unchecked
 from daesolve.verification.audit.certificate import Certificate
-from daesolve.verification.audit.expressions import (
-    Expressions,
-    by_name,
-    ideal_goals,
-    size_of,
-)
+from daesolve.verification.audit.expressions import Expressions, by_name, ideal_goals, size_of
 from daesolve.verification.audit.guides import check_guides, guiding, held_by_friction
 from daesolve.verification.audit.judging import attempt, judge
 
