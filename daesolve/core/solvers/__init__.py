@@ -3,8 +3,7 @@
 from daesolve.core.solvers.assimulo import AssimuloCvode
 from daesolve.core.solvers.assimulo_dae import AssimuloIda, AssimuloOdassl, AssimuloRadau5
 from daesolve.core.solvers.base import Compilation, Solver
-from daesolve.core.solvers.cvodes import Cvodes
-from daesolve.core.solvers.idas import Idas
+from daesolve.core.solvers.casadi import Cvodes, Idas
 from daesolve.core.solvers.radau import RadauIIA
 from daesolve.core.solvers.scipy import Dop853, Lsoda
 from daesolve.core.solvers.segment import EventHit, Observer, SegmentEnd, State, Status, StepError

@@ -14,14 +14,13 @@ import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_lanes
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.accepted_steps import INNER
+from daesolve.core.solvers.compiled_checks import looked
+from daesolve.core.solvers.dense_segments import INNER, StepScreening
 from daesolve.core.solvers.hidden_terms import HiddenTerms, phases
 from daesolve.core.solvers.shapes import AROUND, FEW, stretches_near
 from daesolve.core.solvers.step_checks import TURNED, excess, hidden_terms_of
 from daesolve.core.solvers.swings import FAR
-from daesolve.core.solvers.taylor_kernel.looks import looked
 from daesolve.core.solvers.taylor_kernel.marching import BatchStretch
-from daesolve.core.solvers.taylor_kernel.seen import StepScreening
 from daesolve.core.solvers.waking import FIRST_LOOKS, may_wake_in
 
 PARTS = np.array([INNER, *FIRST_LOOKS])

@@ -14,7 +14,7 @@ from daesolve.core.expressions.blocks import StateFunction, evaluate_block
 from daesolve.core.expressions.term_sizes import ROUNDING
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.events import Direction
-from daesolve.core.solvers.accepted_steps import AcceptedSteps, inner_times
+from daesolve.core.solvers.dense_segments import AcceptedSteps, inner_times
 from daesolve.core.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, guards_at, hidden
 from daesolve.core.solvers.resolved_steps import Looks, Table, even_looks, resolved_steps
 from daesolve.core.solvers.resting import goes_back, sizes_of_terms, still_steps

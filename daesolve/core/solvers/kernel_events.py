@@ -30,11 +30,11 @@ from daesolve.core.solvers.segment import (
     keeps,
     stacked,
 )
+from daesolve.core.solvers.series_events import scheduled, time_guards
 from daesolve.core.solvers.step_checks import LATE, MARGIN, UNSEEN, followed
 from daesolve.core.solvers.taylor_kernel import halting
 from daesolve.core.solvers.taylor_kernel.instructions import instructions
 from daesolve.core.solvers.taylor_kernel.marching import LaneStepper, LaneStretch
-from daesolve.core.solvers.timetable import scheduled, time_guards
 
 compiled: Any = halting
 march_to_guards: Callable[..., tuple[int, int, int]] = compiled.march_to_guards

@@ -17,9 +17,9 @@ import numpy as np
 
 from daesolve.core.expressions.blocks import StateFunction, evaluate_block
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.accepted_steps import INNER, AcceptedSteps
 from daesolve.core.solvers.base import NEWTON
 from daesolve.core.solvers.collocation import ITERATIONS, Collocated, CollocationStepper, radau
+from daesolve.core.solvers.dense_segments import INNER, AcceptedSteps
 from daesolve.core.solvers.error_control import ErrorControlled
 from daesolve.core.solvers.guards import LOOKS, find_events
 from daesolve.core.solvers.hidden_terms import phases

@@ -16,7 +16,7 @@ import numpy as np
 
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.results.trajectory.results import Dense, StepBlock
-from daesolve.core.solvers.courses import DenseSegment
+from daesolve.core.solvers.dense_segments import DenseSegment
 from daesolve.core.solvers.step_checks import Doubt, StepChecks
 
 NOT_FINITE = "the state is no longer finite"

@@ -9,8 +9,12 @@ import numpy as np
 
 from daesolve.core.expressions.evaluation import BufferedFunction
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.accepted_steps import AcceptedSteps, inner_times
-from daesolve.core.solvers.courses import TaylorSegment
+from daesolve.core.solvers.dense_segments import (
+    AcceptedSteps,
+    StepScreening,
+    TaylorSegment,
+    inner_times,
+)
 from daesolve.core.solvers.guards import found_hits
 from daesolve.core.solvers.segment import (
     Block,
@@ -22,7 +26,6 @@ from daesolve.core.solvers.segment import (
     State,
 )
 from daesolve.core.solvers.step_checks import UNSEEN, StepChecks
-from daesolve.core.solvers.taylor_kernel.seen import StepScreening
 
 PIECE = 10_000
 """Steps whose Taylor coefficients are kept at once."""

@@ -1,9 +1,14 @@
-"""Which of a problem's events Taylor's method finds itself, from the series of their guards."""
+"""What is known of events before a motion: whether series show them, and when time alone does."""
 
 from __future__ import annotations
 
-import casadi as ca
+from collections.abc import Collection
 
+import casadi as ca
+import numpy as np
+
+from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.intervals import TimeGuards
 from daesolve.core.expressions.program import program
 from daesolve.core.expressions.series import missing_in_series
 from daesolve.core.formulations import OdeProblem
@@ -24,3 +29,39 @@ def halts_in_kernel(problem: OdeProblem) -> bool:
         and ca.OP_TAN not in program(problem.guards).operations
         and hidden_terms_of(problem) is None
     )
+
+
+def time_guards(problem: OdeProblem, switches: Collection[str]) -> TimeGuards | None:
+    """Return the guards of time alone at which a motion is interrupted; None if there are none.
+
+    A guard that is linear in time passes zero once, which no solver misses; of these, only those
+    of switches are here.
+
+    Parameters
+    ----------
+    problem
+        Its guards and events.
+    switches
+        The names of events that piecewise expressions have brought in.
+    """
+    return _time_guards(problem, frozenset(switches))
+
+
+@built_once
+def _time_guards(problem: OdeProblem, switches: frozenset[str]) -> TimeGuards | None:
+    if not problem.guarded:
+        return None
+    t, x, p = (problem.guards.sx_in(k) for k in range(3))
+    guards = ca.vertsplit(problem.guards(t, x, p))
+    scheduled: list[ca.SX] = []
+    for event, guard in zip(problem.guarded, guards, strict=True):
+        if not event.then.interrupts or ca.depends_on(guard, x) or not ca.depends_on(guard, t):
+            continue
+        if event.name in switches or ca.depends_on(ca.jacobian(guard, t), t):
+            scheduled.append(guard)
+    return TimeGuards(t, p, ca.vertcat(*scheduled)) if scheduled else None
+
+
+def scheduled(guards: TimeGuards | None, time: float, until: float, p: np.ndarray) -> float:
+    """Return when the first of some guards passes zero after a time; `until` where none does."""
+    return until if guards is None else guards.first_zero(time, until, p)

@@ -20,7 +20,7 @@ import numpy as np
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import DaeProblem, OdeProblem
-from daesolve.core.solvers.courses import Cubics, DenseSegment, TaylorSegment
+from daesolve.core.solvers.dense_segments import Cubics, DenseSegment, TaylorSegment
 from daesolve.core.solvers.hidden_terms import HiddenTerms, hidden_terms
 from daesolve.core.solvers.resting import AT_ZERO, sized_guards
 from daesolve.core.solvers.waking import FIRST_LOOKS, check_points, may_wake, turns

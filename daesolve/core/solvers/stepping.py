@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 import numpy as np
 
 from daesolve.core.expressions.blocks import StateFunction, evaluate_block
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.accepted_steps import AcceptedSteps, inner_states
-from daesolve.core.solvers.courses import DenseSegment, cubics
+from daesolve.core.solvers.dense_segments import AcceptedSteps, DenseSegment, cubics, inner_states
 from daesolve.core.solvers.guards import found_hits
 from daesolve.core.solvers.segment import (
     NOT_FINITE,
@@ -26,7 +26,6 @@ from daesolve.core.solvers.segment import (
     StepError,
     first_stop,
 )
-from daesolve.core.solvers.stalling import Stall
 
 BLOCK = 500
 """Steps after which events are looked for, and the observer sees them, at the latest."""
@@ -330,3 +329,26 @@ class _Stepped(Block):
     def evaluations(self, kept: int) -> int:
         before, self.stepper.reported = self.stepper.reported, self.stepper.evaluations
         return self.stepper.reported - before
+
+
+class Stall:
+    """Notices steps without progress: the last ones together moved less than rounding.
+
+    Parameters
+    ----------
+    after
+        How many steps these are.
+    scale
+        The time, s, of which 1e-12 is rounding; that of the motion counts where it is larger.
+    """
+
+    def __init__(self, after: int, scale: float) -> None:
+        self._after, self._scale = after, scale
+        self._ends: deque[float] = deque(maxlen=after + 1)
+
+    def at(self, time: float) -> bool:
+        """Take in the end of a step; return whether the method is stuck."""
+        self._ends.append(time)
+        if len(self._ends) <= self._after:
+            return False
+        return abs(time - self._ends[0]) < 1e-12 * max(abs(time), self._scale)

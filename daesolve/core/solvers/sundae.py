@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 from daesolve.core.formulations import DaeProblem, OdeProblem, implicit
-from daesolve.core.solvers.accepted_steps import INNER, AcceptedSteps
+from daesolve.core.solvers.dense_segments import INNER, AcceptedSteps
 from daesolve.core.solvers.error_control import IdaControlled, Multistep, consistent_start, control
 from daesolve.core.solvers.jacobians import exact_jacobian
 from daesolve.core.solvers.segment import NO_RATE, STALLED, State, StepError

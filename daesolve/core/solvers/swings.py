@@ -13,7 +13,7 @@ import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.accepted_steps import AcceptedSteps
+from daesolve.core.solvers.dense_segments import AcceptedSteps
 from daesolve.core.solvers.hidden_terms import phases
 from daesolve.core.solvers.segment import EventHit, GuardError
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.core.solvers import State, casadi_grid
+from daesolve.core.solvers import State, casadi
 from tests.interruption import interrupted_after
 from tests.systems import oscillator, pendulum, prepared_run
 
@@ -49,7 +49,7 @@ def test_what_watches_sees_at_least_twice_the_steps():
 
 
 def test_a_segment_of_very_many_steps_is_watched_piece_by_piece(monkeypatch):
-    monkeypatch.setattr(casadi_grid, "MOST_GRID", 1024)
+    monkeypatch.setattr(casadi, "MOST_GRID", 1024)
     prepared = prepared_run(
         oscillator(), 300.0, {"x": 0.0, "x_dot": 1.0}, solver=ds.Cvodes(), **FREE
     )
@@ -113,13 +113,13 @@ def test_a_failure_writes_nothing_to_the_streams(capfd):
 def test_many_even_looks_into_a_step_cost_one_integration(monkeypatch):
     """A force that a power of 3/2 bends at the floor needs thousands of looks beside it."""
     counts: list[int] = []
-    run_engine = casadi_grid.run
+    run_engine = casadi.run
 
     def counted(*args):
         counts.append(1)
         return run_engine(*args)
 
-    monkeypatch.setattr("daesolve.core.solvers.cvodes.run", counted)
+    monkeypatch.setattr("daesolve.core.solvers.casadi.run", counted)
     q = ds.coordinates(y="m")
     push = 4000.0 * ca.fmax(-q.y, 0.0) ** 1.5 * (1.0 - 0.3 * q.dot.y)
     system = ds.MechanicalSystem(
@@ -138,13 +138,13 @@ def test_noise_of_a_guard_that_is_far_from_zero_is_not_looked_into(monkeypatch):
     another ball, whose passages are searched for meanwhile.
     """
     counts: list[int] = []
-    run_engine = casadi_grid.run
+    run_engine = casadi.run
 
     def counted(*args):
         counts.append(1)
         return run_engine(*args)
 
-    monkeypatch.setattr("daesolve.core.solvers.cvodes.run", counted)
+    monkeypatch.setattr("daesolve.core.solvers.casadi.run", counted)
     q = ds.coordinates(x="m", y="m", z="m")
     string = ds.Contact("string", 1.0 - ca.sqrt(q.x**2 + q.y**2), restitution=0.0, closed=False)
     system = ds.MechanicalSystem(

@@ -34,7 +34,7 @@ from daesolve.core.run.integration.watches.monitor import Monitor, NumberWatch
 from daesolve.core.run.integration.watches.passage_watch import PassageWatch
 from daesolve.core.run.integration.watches.watch import Watch
 from daesolve.core.solvers import EventHit, Observer, SegmentEnd, State, Status
-from daesolve.core.solvers.timetable import time_guards
+from daesolve.core.solvers.series_events import time_guards
 
 WATCHES: tuple[type[Watch], ...] = (
     FirstSteps,

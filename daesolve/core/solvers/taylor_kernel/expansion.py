@@ -19,10 +19,10 @@ from daesolve.core.expressions.operations import codes_of
 from daesolve.core.expressions.program import program
 from daesolve.core.expressions.series import HIGHEST_PRODUCT
 from daesolve.core.expressions.translation import OPERATION_NAMES, constants_function, constants_of
-from daesolve.core.solvers.taylor_kernel import expanding, kinds
+from daesolve.core.solvers.taylor_kernel import kinds, table_rows
 from daesolve.errors import UnsupportedError
 
-_compiled: Any = expanding
+_compiled: Any = table_rows
 NONE = -1
 """No row; no value."""
 MOST_ROWS = 64

@@ -12,10 +12,10 @@ import numpy as np
 from daesolve.core.expressions import operations
 from daesolve.core.expressions.compiling import for_size
 from daesolve.core.expressions.plain_data import cached_result, named
-from daesolve.core.solvers.taylor_kernel import arranging, kinds
+from daesolve.core.solvers.taylor_kernel import kinds, table_rows
 from daesolve.core.solvers.taylor_kernel.expansion import NONE, Expansion, Numbers
 
-_compiled: Any = arranging
+_compiled: Any = table_rows
 LATE = np.zeros(kinds.KINDS, dtype=bool)
 LATE[[kinds.PRODUCT, kinds.SUM, kinds.SQUARE, kinds.QUOTIENT]] = True
 """Kinds whose rows are put off until many of them are ready: each walks all lower orders."""

@@ -42,27 +42,6 @@ from daesolve.core.solvers.taylor_kernel.coefficients import (
     put,
     square,
 )
-from daesolve.core.solvers.taylor_kernel.kinds import (
-    ADD,
-    ADD_NUMBER,
-    CHOSEN,
-    DERIVATIVE,
-    FARTHEST,
-    HELD,
-    INTEGRAL,
-    NEG,
-    NUMBER,
-    NUMBER_OVER,
-    NUMBER_SUB,
-    OVER_NUMBER,
-    PRODUCT,
-    QUOTIENT,
-    ROOT,
-    SQUARE,
-    SUB,
-    SUM,
-    TIMES_NUMBER,
-)
 
 SAFETY = 2.0, 0.7
 """A step is exp(-2 - 0.7/(order - 1)) times the radius of convergence (Jorba and Zou 2005)."""
@@ -101,95 +80,95 @@ def sweep(w, rows, stride, numbers, codes, ends, terms, blocks, base, k, spare):
     width = len(w)
     for block in range(len(blocks)):
         kind, first, last = blocks[block, 0], blocks[block, 1], blocks[block, 2]
-        if kind == PRODUCT:
+        if kind == kinds.PRODUCT:
             for i in range(first, last):
                 v = products(w, rows, stride, codes, 1, i, i + 1, i + 1, k, spare, i)
                 put(w, rows, stride, base + i, k, v)
-        elif kind == SUM:
+        elif kind == kinds.SUM:
             for i in range(first, last):
                 v = sum_of_terms(w, rows, stride, numbers, ends, terms, i, k, spare)
                 put(w, rows, stride, base + i, k, v)
-        elif kind == ADD:
+        elif kind == kinds.ADD:
             for i in range(first, last):
                 x = get(w, rows, stride, codes[i, 1], k)
                 put(w, rows, stride, base + i, k, add(x, get(w, rows, stride, codes[i, 2], k)))
-        elif kind == SUB:
+        elif kind == kinds.SUB:
             for i in range(first, last):
                 x = get(w, rows, stride, codes[i, 1], k)
                 put(w, rows, stride, base + i, k, sub(x, get(w, rows, stride, codes[i, 2], k)))
-        elif kind == NEG:
+        elif kind == kinds.NEG:
             for i in range(first, last):
                 put(w, rows, stride, base + i, k, neg(get(w, rows, stride, codes[i, 1], k)))
-        elif kind == TIMES_NUMBER:
+        elif kind == kinds.TIMES_NUMBER:
             for i in range(first, last):
                 x, c = get(w, rows, stride, codes[i, 1], k), load(w, numbers, codes[i, 2] * width)
                 put(w, rows, stride, base + i, k, mul(x, c))
-        elif kind == OVER_NUMBER:
+        elif kind == kinds.OVER_NUMBER:
             for i in range(first, last):
                 x, c = get(w, rows, stride, codes[i, 1], k), load(w, numbers, codes[i, 2] * width)
                 put(w, rows, stride, base + i, k, div(x, c))
-        elif kind == DERIVATIVE:
+        elif kind == kinds.DERIVATIVE:
             order = full(w, float(k))
             for i in range(first, last):
                 v = mul(get(w, rows, stride, codes[i, 1], k), order)
                 put(w, rows, stride, base + i, k, v)
-        elif kind == ADD_NUMBER:
+        elif kind == kinds.ADD_NUMBER:
             for i in range(first, last):
                 v = get(w, rows, stride, codes[i, 1], k)
                 if k == 0:
                     v = add(v, load(w, numbers, codes[i, 2] * width))
                 put(w, rows, stride, base + i, k, v)
-        elif kind == NUMBER_SUB:
+        elif kind == kinds.NUMBER_SUB:
             for i in range(first, last):
                 v = neg(get(w, rows, stride, codes[i, 2], k))
                 if k == 0:
                     v = add(v, load(w, numbers, codes[i, 1] * width))
                 put(w, rows, stride, base + i, k, v)
-        elif kind == SQUARE:
+        elif kind == kinds.SQUARE:
             for i in range(first, last):
                 v = square(w, rows, stride, codes[i, 1], k, 0, (k + 1) // 2)
                 put(w, rows, stride, base + i, k, v)
-        elif kind == QUOTIENT:
+        elif kind == kinds.QUOTIENT:
             for i in range(first, last):
                 v = convolution(w, rows, stride, base + i, codes[i, 2], k, 0, k)
                 v = sub(get(w, rows, stride, codes[i, 1], k), v)
                 put(w, rows, stride, base + i, k, div(v, get(w, rows, stride, codes[i, 2], 0)))
-        elif kind == NUMBER_OVER:
+        elif kind == kinds.NUMBER_OVER:
             for i in range(first, last):
                 v = load(w, numbers, codes[i, 1] * width)
                 if k > 0:
                     v = neg(convolution(w, rows, stride, base + i, codes[i, 2], k, 0, k))
                 put(w, rows, stride, base + i, k, div(v, get(w, rows, stride, codes[i, 2], 0)))
-        elif kind == CHOSEN:
+        elif kind == kinds.CHOSEN:
             for i in range(first, last):
                 condition = load(w, numbers, codes[i, 2] * width)
                 x = get(w, rows, stride, codes[i, 1], k)
                 put(w, rows, stride, base + i, k, chosen(condition, x, full(w, 0.0)))
-        elif kind == HELD:
+        elif kind == kinds.HELD:
             for i in range(first, last):
-                beyond = farther(get(w, rows, stride, codes[i, 1], 0), FARTHEST)
+                beyond = farther(get(w, rows, stride, codes[i, 1], 0), kinds.FARTHEST)
                 v = chosen(beyond, full(w, 0.0), get(w, rows, stride, codes[i, 1], k))
                 put(w, rows, stride, base + i, k, v)
                 if k == 0:
                     for lane in range(width):
                         x = load_number(rows, codes[i, 1] * stride + lane)
-                        x = min(max(x, -FARTHEST), FARTHEST)
+                        x = min(max(x, -kinds.FARTHEST), kinds.FARTHEST)
                         store_number(rows, (base + i) * stride + lane, x)
                     v = get(w, rows, stride, base + i, 0)
                     put(w, rows, stride, base + i, 0, v)
-        elif kind == NUMBER:
+        elif kind == kinds.NUMBER:
             for i in range(first, last):
                 v = load(w, numbers, codes[i, 1] * width) if k == 0 else full(w, 0.0)
                 put(w, rows, stride, base + i, k, v)
         elif k == 0:
             begin(w, rows, stride, numbers, codes, first, last, base)
-        elif kind == ROOT:
+        elif kind == kinds.ROOT:
             for i in range(first, last):
                 v = square(w, rows, stride, base + i, k, 1, (k - 1) // 2)
                 v = sub(get(w, rows, stride, codes[i, 1], k), v)
                 root = get(w, rows, stride, base + i, 0)
                 put(w, rows, stride, base + i, k, div(v, add(root, root)))
-        elif kind == INTEGRAL:
+        elif kind == kinds.INTEGRAL:
             order = full(w, float(k))
             for i in range(first, last):
                 v = convolution(w, rows, stride, codes[i, 1], codes[i, 2], k, 1, k)
@@ -202,7 +181,7 @@ def begin(w, rows, stride, numbers, codes, first, last, base):
     width = len(w)
     for i in range(first, last):
         for lane in range(width):
-            if codes[i, 0] == ROOT:
+            if codes[i, 0] == kinds.ROOT:
                 y = math.sqrt(load_number(rows, codes[i, 1] * stride + lane))
             else:
                 function = codes[i, 5]

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.core.solvers.dense_segments import CALM, StepScreening
 from daesolve.core.solvers.taylor_kernel import kernel
 from daesolve.core.solvers.taylor_kernel.coefficients import stride_of
 from daesolve.core.solvers.taylor_kernel.instructions import Instructions
-from daesolve.core.solvers.taylor_kernel.seen import CALM, StepScreening
 
 compiled: Any = kernel
 take_steps: Callable[..., int] = compiled.march

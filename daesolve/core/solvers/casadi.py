@@ -1,4 +1,4 @@
-"""Integration by CasADi, which hides its steps: monitors see a grid instead."""
+"""SUNDIALS CVODES and IDAS through CasADi, which hides their steps: monitors see a grid instead."""
 
 from __future__ import annotations
 
@@ -7,15 +7,24 @@ import io
 import re
 import threading
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
-from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.accepted_steps import AcceptedSteps, inner_states
-from daesolve.core.solvers.courses import DenseSegment, cubics
+from daesolve.core.formulations import DaeProblem, OdeProblem
+from daesolve.core.posing.symbols import symbol
+from daesolve.core.solvers.dense_segments import AcceptedSteps, DenseSegment, cubics, inner_states
+from daesolve.core.solvers.error_control import (
+    Control,
+    IdaControlled,
+    Multistep,
+    consistent_start,
+    control,
+)
 from daesolve.core.solvers.guards import LOOKS, found_hits
 from daesolve.core.solvers.segment import (
     NOT_FINITE,
@@ -299,3 +308,165 @@ class _OnGrid(Block):
             else:
                 found[inside] = [self._advance(step, time) for time in moments[inside].tolist()]
         return found
+
+
+@dataclass(frozen=True)
+class Cvodes(Multistep):
+    """Variable-order, variable-step multistep method.
+
+    CasADi hides the accepted steps; monitors see a grid that is at least twice as dense.
+
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance of the error of a step.
+    method
+        "adams" for smooth motion, "bdf" for stiff.
+    """
+
+    name = "cvodes"
+
+    def integrator(self, problem: OdeProblem, start: State, until: float) -> Grid:
+        """Return CasADi's integrator at work."""
+
+        def integrate(start: State, end: float, parts: Parts) -> tuple[np.ndarray, dict[str, Any]]:
+            pace = (end - start.time) / UNITS
+            values = np.concatenate([start.p, [start.time, pace]])
+            engine = self._engine(problem, parts)
+            return run("cvodes", engine, {"x0": start.x, "p": values})
+
+        return Grid(problem, integrate)
+
+    def _engine(self, problem: OdeProblem, parts: Parts) -> ca.Function:
+        """Return an integrator; those of even parts are kept: to make one takes long."""
+        known = _engines.setdefault(problem, {})
+        if isinstance(parts, int) and (self, parts) in known:
+            return known[self, parts]
+        tau, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        start, pace = symbol("start"), symbol("pace")
+        dae = {
+            "t": tau,
+            "x": x,
+            "p": ca.vertcat(p, start, pace),
+            "ode": pace * problem.rhs(start + pace * tau, x, p),
+        }
+        options = {
+            "reltol": self.rtol,
+            "abstol": self.atol,
+            "linear_multistep_method": self.method,
+        }
+        made = engine_of("cvodes", dae, parts, options)
+        if isinstance(parts, int):
+            known[self, parts] = made
+        return made
+
+
+_engines: WeakKeyDictionary[OdeProblem, dict[tuple[Cvodes, int], ca.Function]]
+_engines = WeakKeyDictionary()
+
+
+NEWTON = 0.01
+"""The fraction of the tolerance to which Newton's iteration converges. With SUNDIALS' third, errors
+of the iteration pass for errors of the step: nearly twice the steps in index 2."""
+EXACT = 1e-2
+"""The fraction of the tolerance to which an explicit step must be exact that replaces others."""
+
+
+@dataclass(frozen=True)
+class Idas(IdaControlled):
+    """Backward differentiation formulas of variable order and step for index 1 and 2.
+
+    CasADi hides the accepted steps; monitors see a grid that is at least twice as dense.
+
+    Parameters
+    ----------
+    rtol, atol
+        Relative and absolute tolerance; the test of a step gets a part of them, see
+        `error_control`.
+    """
+
+    name = "idas"
+    forms = frozenset({"index-1", "index-2"})
+
+    def integrator(self, problem: OdeProblem, start: State, until: float) -> Grid:
+        """Return CasADi's integrator at work."""
+        assert isinstance(problem, DaeProblem)
+
+        def integrate(start: State, end: float, parts: Parts) -> tuple[np.ndarray, dict[str, Any]]:
+            return self._integrate(problem, start, end, parts)
+
+        return Grid(problem, integrate)
+
+    def _integrate(
+        self, problem: DaeProblem, state: State, until: float, parts: Parts
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        pace = (until - state.time) / UNITS
+        judged = control(problem, self.rtol, self.atol, state.x)
+        start = consistent_start(problem, state, until - state.time, judged)
+        if not start.finite:
+            raise IntegrationError("idas: the rate of the state is not finite")
+        tau, x, z, p = (problem.differential.sx_in(k) for k in range(4))
+        arguments = (state.time + pace * tau, x, z, p)
+        dae = {
+            "t": tau,
+            "x": x,
+            "z": z,
+            "p": p,
+            "ode": pace * problem.differential(*arguments),
+            "alg": problem.algebraic(*arguments),
+        }
+        options = {
+            "reltol": judged.rtol,
+            "abstolv": judged.atol.tolist(),
+            "suppress_algebraic": True,
+            "nonlin_conv_coeff": NEWTON,
+            "max_multistep_order": judged.highest_order,
+            "calc_ic": False,
+            "init_xdot": (pace * start.rate).tolist(),
+            "step0": start.first_step / abs(pace),
+        }
+        known = {"x0": state.x, "z0": start.unknowns, "p": state.p}
+        try:
+            return run("idas", engine_of("idas", dae, parts, options), known)
+        except IntegrationError:
+            short = _explicit(problem, state, until, parts, judged)
+            if short is None:
+                raise
+            return short
+
+
+def _explicit(
+    problem: DaeProblem, state: State, until: float, parts: Parts, judged: Control
+) -> tuple[np.ndarray, dict[str, Any]] | None:
+    """Integrate a span in one step of the classical method of order 4; None if it is too long.
+
+    In index 2 rounding grows as steps become shorter, until Newton's iteration does not converge.
+    Where an event is located, a span may be as short as that.
+    """
+
+    def after(start: float, x: np.ndarray, end: float) -> np.ndarray:
+        return _step(problem, start, x, state.p, end)
+
+    middle = 0.5 * (state.time + until)
+    whole = after(state.time, state.x, until)
+    halves = after(middle, after(state.time, state.x, middle), until)
+    limits = EXACT * (judged.atol[: len(halves)] + judged.rtol * np.abs(halves))
+    if not np.all(np.abs(whole - halves) <= limits):
+        return None
+    inside = np.arange(1, parts + 1) / parts if isinstance(parts, int) else parts
+    times = state.time + (until - state.time) * inside
+    states = np.array([after(state.time, state.x, end) for end in times.tolist()])
+    return states, {"nsteps": 1, "nfevals": 12 + 4 * len(inside)}
+
+
+def _step(problem: DaeProblem, time: float, x: np.ndarray, p: np.ndarray, end: float) -> np.ndarray:
+    step = end - time
+
+    def rate(part: float, state: np.ndarray) -> np.ndarray:
+        return np.asarray(problem.rhs(time + part * step, state, p)).ravel()
+
+    first = rate(0.0, x)
+    second = rate(0.5, x + 0.5 * step * first)
+    third = rate(0.5, x + 0.5 * step * second)
+    fourth = rate(1.0, x + step * third)
+    return x + step / 6.0 * (first + 2.0 * second + 2.0 * third + fourth)
