@@ -166,6 +166,11 @@ class Contact(Holonomic):
         object.__setattr__(self, "sticking", sticking)
 
     @property
+    def slips(self) -> tuple[Nonholonomic, ...]:
+        """What holds while it sticks."""
+        return self.sticking
+
+    @property
     def rubs(self) -> bool:
         """Whether it has a slip."""
         return self.slip is not None

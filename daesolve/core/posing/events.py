@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import casadi as ca
 
@@ -63,12 +63,12 @@ class Action:
     @property
     def counts_past(self) -> bool:
         """Whether the action applies wherever the guard is past zero, not only at the passage."""
-        return any(getattr(part, "whenever_past", False) for part in self.parts)
+        return any(isinstance(part, Stop | Reset) and part.whenever_past for part in self.parts)
 
     @property
     def leaves_motion(self) -> bool:
         """Whether the motion beyond the event is the one before it, so that steps may pass it."""
-        return any(getattr(part, "changes_no_motion", False) for part in self.parts)
+        return any(isinstance(part, Reset) and part.changes_no_motion for part in self.parts)
 
     @property
     def interrupts(self) -> bool:
@@ -207,6 +207,7 @@ class Reset(Action):
     restitution: Expression = 0.0
     order: Order = "simultaneous"
     whenever_past: bool = False
+    changes_no_motion: ClassVar[bool] = False
     energies: Energies | Callable[[ca.SX], Energies] = ()
 
     def __post_init__(self) -> None:

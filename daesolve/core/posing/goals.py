@@ -224,6 +224,11 @@ class Goal:
         object.__setattr__(self, "reaction", symbol(self.name))
 
     @property
+    def slips(self) -> tuple[Goal, ...]:
+        """Goals on the slip of its bodies, which let go of it where it jumps."""
+        return ()
+
+    @property
     def reaction_label(self) -> str:
         """The name of the reaction in results."""
         return self.reaction_name or self.name

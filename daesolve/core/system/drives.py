@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any
 
 import casadi as ca
 
 from daesolve.core.equations.drive_rows import DriveRow
-from daesolve.core.posing.goals import Expression, Holonomic, Nonholonomic
+from daesolve.core.posing.goals import Expression, Goal, Holonomic, Nonholonomic
 from daesolve.core.posing.inputs import Drive, Inputs
 from daesolve.core.posing.rewriting import expressions_in
 from daesolve.core.posing.tables import Use, uses_in
 from daesolve.core.system.piecewise import hashes
+from daesolve.core.system.posed import PosedMechanics, PosedSystem
 from daesolve.errors import PosingError
 
 
-def take_drives(system: Any) -> None:
+def take_drives(system: PosedSystem) -> None:
     """Add the parts of the tables in a system's expressions, and of its sampled laws.
 
     Parameters
@@ -60,7 +60,7 @@ def take_drives(system: Any) -> None:
         object.__setattr__(system, name, value)
 
 
-def _constraining(system: Any, uses: Sequence[Use]) -> set[int]:
+def _constraining(system: PosedSystem, uses: Sequence[Use]) -> set[int]:
     """Return which tables constraints contain; refuse those whose velocities would jump at nodes.
 
     Raises
@@ -69,14 +69,13 @@ def _constraining(system: Any, uses: Sequence[Use]) -> set[int]:
         A table is less smooth than a constraint in which it occurs.
     """
     found: set[int] = set()
-    slips = [slip for goal in system.goals for slip in getattr(goal, "sticking", ())]
+    slips = [slip for goal in system.goals if isinstance(goal, Goal) for slip in goal.slips]
     for goal in system.goals if uses else ():
         if not isinstance(goal, Holonomic | Nonholonomic):
             continue
         needed = 1 if isinstance(goal, Holonomic) else 0
-        named = getattr(system, "auxiliaries", None)
         residual = ca.SX(goal.residual)
-        if named is not None and len(named):
+        if isinstance(system, PosedMechanics) and len(named := system.auxiliaries):
             residual = ca.substitute(residual, named.vector, ca.SX(named.meanings))
         for use in uses_in([residual]):
             table = use.table
@@ -93,7 +92,7 @@ def _constraining(system: Any, uses: Sequence[Use]) -> set[int]:
     return found
 
 
-def _lets_go(system: Any, goal: Holonomic | Nonholonomic, use: Use) -> bool:
+def _lets_go(system: PosedSystem, goal: Holonomic | Nonholonomic, use: Use) -> bool:
     """Return whether a table that puts a guard past zero releases a constraint."""
     return any(
         goal.held_by in event.then.reset.changes_where(event.name, ca.SX.zeros(event.count))

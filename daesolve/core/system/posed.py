@@ -286,6 +286,9 @@ class PosedControl(Piecewise):
                 yield event.name, event.guards, None
 
 
+PosedSystem = PosedMechanics | PosedControl
+
+
 def _entries(
     owner: str, names: Sequence[str], entries: ca.SX
 ) -> Iterator[tuple[str, ca.SX, AnyGoal | None]]:
@@ -373,9 +376,8 @@ def outputs_changed(
     }
 
 
-def with_inputs(system: Piecewise) -> tuple[dict[str, ca.SX], dict[str, str]]:
+def with_inputs(system: PosedSystem) -> tuple[dict[str, ca.SX], dict[str, str]]:
     """Return the outputs of a system, and its inputs as further outputs, with units."""
-    outputs: Mapping[str, Output] = system.outputs  # pyright: ignore
     inputs = system.inputs
     own = {n: (inputs[n], str(u)) for n, u in zip(inputs.names, inputs.units, strict=True)}
-    return with_units({**outputs, **own})
+    return with_units({**system.outputs, **own})
