@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,15 +59,10 @@ SPREAD = {"linspace": np.linspace, "logspace": np.logspace, "geomspace": np.geom
 """As in NumPy: logspace takes exponents of ten, geomspace the bounds themselves."""
 
 
-@takes_options
-def command(
-    problem: ProblemName,
-    case: DrivenCaseOptions,
-    formulation: FormulationOptions,
-    decisions: DecisionOptions,
-    solver: SolverOptions,
-    verify: VerifyOptions,
-    output: OutputOptions,
+@dataclass(frozen=True)
+class GridOptions:
+    """Which members a sweep has."""
+
     over: Annotated[
         list[str],
         typer.Option(
@@ -78,34 +73,32 @@ def command(
             "uniform(A,B), log_uniform(A,B), normal(MEAN,DEVIATION). Several of them form "
             "a grid.",
         ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Output directory, by default PROBLEM-CASE-sweep; a sweep found there resumes.",
-        ),
-    ] = None,
+    ]
     samples: Annotated[
         int | None, typer.Option(help="Number of random members at each point of the grid.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random draws.")] = 0,
-    until: Until = None,
-    at: Annotated[
-        str | None,
-        typer.Option(metavar="T1,T2,...", help="Sample times of each run, s."),
-    ] = None,
+    ] = None
+    seed: Annotated[int, typer.Option(help="Seed of the random draws.")] = 0
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What is varied, by name."""
+        return varied(self.over)
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """Where members run."""
+
     workers: Annotated[
         int | None,
         typer.Option(
             help="Number of processes; by default one per core. 0 runs everything in this one."
         ),
-    ] = None,
+    ] = None
     scheduler: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="A Dask cluster instead of local processes."),
-    ] = None,
+    ] = None
     batch: Annotated[
         bool | None,
         typer.Option(
@@ -114,6 +107,32 @@ def command(
             "where possible.",
             show_default=False,
         ),
+    ] = None
+
+
+@takes_options
+def command(
+    problem: ProblemName,
+    case: DrivenCaseOptions,
+    formulation: FormulationOptions,
+    decisions: DecisionOptions,
+    solver: SolverOptions,
+    verify: VerifyOptions,
+    output: OutputOptions,
+    grid: GridOptions,
+    place: WorkerOptions,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Output directory, by default PROBLEM-CASE-sweep; a sweep found there resumes.",
+        ),
+    ] = None,
+    until: Until = None,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="T1,T2,...", help="Sample times of each run, s."),
     ] = None,
 ) -> None:
     """Run a case many times with other values, on all cores or on a cluster.
@@ -122,27 +141,25 @@ def command(
     command prints how many there are. The exit status is 0 if any member succeeded, 3 if none did
     or the sweep was interrupted, and 2 if the request is wrong.
     """
-    bound, values = case.of(problem), varied(over)
+    bound, values = case.of(problem), grid.values
     label = f"{bound.problem.name} · {bound.case.name}"
     _refuse_fixed(values, {"--set": case.set_, "--initial": case.initial})
     with _progress(label, quiet=output.silent) as progress:
         found = sweep(
             bound,
             values,
-            samples=samples,
-            seed=seed,
+            samples=grid.samples,
+            seed=grid.seed,
             until=until,
             at=options.times(at),
-            workers=workers,
-            scheduler=scheduler,
-            batch=batch,
+            **vars(place),
             verify=verify.chosen,
             out=out or f"{file_stem(bound.problem.name)}-{file_stem(bound.case.name)}-sweep",
             progress=progress,
             inputs=case.inputs,
             formulation=formulation.chosen,
             **decisions.chosen,
-            **(_in_lanes(solver) if batch else solver).chosen(),
+            **(_in_lanes(solver) if place.batch else solver).chosen(),
         )
     _ended(found, bound, output)
 
