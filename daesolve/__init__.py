@@ -51,7 +51,7 @@ register("systems with contacts", "daesolve.contact.posing.posed_contacts:comple
 register("pairs of systems", "daesolve.contact.posing.pairs:pose_pairs")
 register("slips that stick", "daesolve.contact.posing.shared_slips:with_shared_slips")
 register("watches", "daesolve.verification.step_watch:Glance")
-register("auditor", "daesolve.verification.certifying:Auditor")
+register("auditor", "daesolve.verification.auditor:Auditor")
 register("verification", "daesolve.verification.second_run:verified")
 register(
     "methods of systems",

@@ -19,8 +19,8 @@ from page_figures import COLOURS, DOCS, LEGEND, RED, computed, panels
 from scipy.integrate import solve_ivp
 
 import daesolve as ds
-from daesolve.verification.audit.equations import ALLOWED
-from daesolve.verification.audit.goals import DRIVEN
+from daesolve.verification.audit.balances import ALLOWED
+from daesolve.verification.audit.goal_checks import DRIVEN
 
 
 def compared() -> Figure:

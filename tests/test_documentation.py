@@ -131,7 +131,7 @@ EXAMPLES = [
 @pytest.mark.slow_rows(
     "daesolve.analysis.exponents",
     "daesolve.analysis.inverse_dynamics",
-    "daesolve.analysis.orbits.following",
+    "daesolve.analysis.orbits.continuation",
     "daesolve.analysis.orbits.stability_maps",
     "daesolve.export.fmu.exporting",
     "daesolve.core.posing.sampled",

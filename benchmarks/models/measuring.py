@@ -14,9 +14,9 @@ from benchmarks.common.attempts import untyped
 from benchmarks.common.processes import write
 from daesolve.multibody import read
 from daesolve.multibody.model_files import FileMechanism
+from daesolve.multibody.model_files.file_mechanism import mechanism_of
+from daesolve.multibody.model_files.kinematics import matrix_of
 from daesolve.multibody.model_files.parsing import parsed
-from daesolve.multibody.model_files.poses import matrix_of
-from daesolve.multibody.model_files.reading import mechanism_of
 from daesolve.multibody.referee import refereed
 from daesolve.multibody.referee.engine import Gauge, switch_off
 

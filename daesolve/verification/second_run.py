@@ -27,7 +27,7 @@ from daesolve.core.run.integration.simulation import simulate
 from daesolve.core.solvers import Dop853, Solver
 from daesolve.errors import suggest_names
 from daesolve.verification.error_growth import lyapunov_time
-from daesolve.verification.other_eyes import with_other_eyes
+from daesolve.verification.second_preparation import with_other_eyes
 
 ANOTHER_METHOD = Dop853(rtol=1e-13, atol=1e-13)
 ROUNDED = 1e-9

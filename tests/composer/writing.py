@@ -14,7 +14,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.verification.audit import audit_samples
-from daesolve.verification.audit.passages import posed_events
+from daesolve.verification.audit.guard_passages import posed_events
 """
 TAIL = """
 print(run.outcome.value, run.message)

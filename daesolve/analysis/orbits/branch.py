@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from daesolve.analysis.orbits.curve import BranchPoint, ContinuationAxis, Curve
-from daesolve.analysis.orbits.finding import finished
 from daesolve.analysis.orbits.monodromy import Verdict
 from daesolve.analysis.orbits.newton import NewtonSolution
 from daesolve.analysis.orbits.orbit import PeriodicOrbit, known, relative
+from daesolve.analysis.orbits.orbit_search import finished
 from daesolve.analysis.orbits.shooting import shoot, slopes_of
-from daesolve.analysis.orbits.special import Kind, confirmed_value, resonance
+from daesolve.analysis.orbits.special_points import Kind, confirmed_value, resonance
 from daesolve.analysis.orbits.switching import UNSWITCHED, switched
 from daesolve.core.results.showing import Displayable
 from daesolve.errors import (

@@ -13,7 +13,7 @@ import numpy as np
 
 from daesolve.analysis.orbits.bordered import CurveEvaluation, OnCircle, solve_special
 from daesolve.analysis.orbits.curve import Curve, CurvePoint
-from daesolve.analysis.orbits.pieces import Node, flown
+from daesolve.analysis.orbits.nodes import Node, flown
 from daesolve.analysis.orbits.shooting import Guess, Shot, Task
 from daesolve.analysis.orbits.steady_states import slopes_along
 from daesolve.analysis.orbits.switching import hopf_period

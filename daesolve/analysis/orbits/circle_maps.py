@@ -18,9 +18,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from daesolve.analysis.members import requested_with
-from daesolve.analysis.orbits.carrying import derivatives
-from daesolve.analysis.orbits.flights import Flow
-from daesolve.analysis.orbits.pieces import Flight, Node, flown
+from daesolve.analysis.orbits.flight_derivatives import derivatives
+from daesolve.analysis.orbits.flow import Flow
+from daesolve.analysis.orbits.nodes import Flight, Node, flown
 from daesolve.analysis.orbits.tongues import Misses, Tongue, tongue, zeros
 from daesolve.analysis.variational import differentiated
 from daesolve.core.interruptions import noted_interruptions

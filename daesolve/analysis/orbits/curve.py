@@ -20,7 +20,7 @@ import numpy as np
 from daesolve.analysis.orbits.integrals import Integral
 from daesolve.analysis.orbits.monodromy import Verdict
 from daesolve.analysis.orbits.newton import ROUNDING, NewtonSolution
-from daesolve.analysis.orbits.pieces import Node
+from daesolve.analysis.orbits.nodes import Node
 from daesolve.analysis.orbits.shooting import (
     Guess,
     Shot,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Flow
-from daesolve.analysis.orbits.pieces import Node
+from daesolve.analysis.orbits.flow import Flow
+from daesolve.analysis.orbits.nodes import Node
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.posing.symbols import velocity_name

@@ -16,7 +16,7 @@ from daesolve.analysis.orbits.monodromy import (
     most_growth,
 )
 from daesolve.analysis.orbits.newton import NewtonSolution
-from daesolve.analysis.orbits.pieces import flown
+from daesolve.analysis.orbits.nodes import flown
 from daesolve.analysis.orbits.shooting import Task
 from daesolve.core.results.showing import Displayable
 from daesolve.core.results.trajectory.findings import Audit

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from daesolve.analysis.orbits.flights import Flow
+from daesolve.analysis.orbits.flow import Flow
 from daesolve.analysis.orbits.monodromy import Multipliers
-from daesolve.analysis.orbits.pieces import Flight, Node, flown
+from daesolve.analysis.orbits.nodes import Flight, Node, flown
 from daesolve.analysis.orbits.shooting import Shot, Task
 from daesolve.core.run.integration.record import Boundary
 

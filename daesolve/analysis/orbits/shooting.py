@@ -23,10 +23,10 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.manifold import Manifold
-from daesolve.analysis.orbits.carrying import Derivatives, derivatives
-from daesolve.analysis.orbits.flights import Flow
+from daesolve.analysis.orbits.flight_derivatives import Derivatives, derivatives
+from daesolve.analysis.orbits.flow import Flow
 from daesolve.analysis.orbits.integrals import Integral
-from daesolve.analysis.orbits.pieces import Flight, Node, Passage, flown
+from daesolve.analysis.orbits.nodes import Flight, Node, Passage, flown
 from daesolve.analysis.orbits.symmetry import Group
 from daesolve.core.results.trajectory.trajectory import Trajectory
 

@@ -19,7 +19,7 @@ import scipy
 from daesolve.analysis.orbits.curve import STEEP, Curve, CurvePoint, LinearEquations
 from daesolve.analysis.orbits.monodromy import Verdict
 from daesolve.analysis.orbits.shooting import Guess
-from daesolve.analysis.orbits.special import (
+from daesolve.analysis.orbits.special_points import (
     ROUNDING,
     Tests,
     crossings,

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Node
+from daesolve.analysis.orbits.flow import Node
 from daesolve.analysis.orbits.shooting import (
     Shot,
     Slopes,

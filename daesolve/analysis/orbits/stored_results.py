@@ -16,9 +16,9 @@ import numpy as np
 from daesolve.analysis.orbits.branch import BranchPoint
 from daesolve.analysis.orbits.curve import Curve
 from daesolve.analysis.orbits.monodromy import Verdict
-from daesolve.analysis.orbits.pieces import Node
+from daesolve.analysis.orbits.nodes import Node
 from daesolve.analysis.orbits.shooting import Guess
-from daesolve.analysis.orbits.special import Kind
+from daesolve.analysis.orbits.special_points import Kind
 from daesolve.analysis.orbits.stability_rows import BorderPoint, MapRow
 from daesolve.errors import StorageError
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from daesolve.analysis.orbits.bordered import DIFFERENCE, Crossing, CurveEvaluation
 from daesolve.analysis.orbits.curve import Curve, Extra, LinearEquations
-from daesolve.analysis.orbits.finding import finished
 from daesolve.analysis.orbits.monodromy import multipliers
+from daesolve.analysis.orbits.nodes import Passage
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
-from daesolve.analysis.orbits.pieces import Passage
+from daesolve.analysis.orbits.orbit_search import finished
 from daesolve.analysis.orbits.shooting import Guess, Task, central_slope, shoot, slopes_of
-from daesolve.analysis.orbits.special import Kind
+from daesolve.analysis.orbits.special_points import Kind
 from daesolve.core.expressions.singular_values import singular_directions, weakest_direction
 from daesolve.errors import NotPeriodicError
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Flow
-from daesolve.analysis.orbits.pieces import Node
+from daesolve.analysis.orbits.flow import Flow
+from daesolve.analysis.orbits.nodes import Node
 from daesolve.core.posing.symbols import velocity_name
 from daesolve.errors import NotPeriodicError, OutOfRangeError, PosingError, check_names, is_number
 

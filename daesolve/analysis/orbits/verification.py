@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.analysis.orbits.first_look import places
-from daesolve.analysis.orbits.flights import LONGER, SEAM
+from daesolve.analysis.orbits.first_period import places
+from daesolve.analysis.orbits.flow import LONGER, SEAM
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import CONVERGED, NewtonSolution
-from daesolve.analysis.orbits.pieces import Node, last_within
+from daesolve.analysis.orbits.nodes import Node, last_within
 from daesolve.analysis.orbits.shooting import (
     Guess,
     Shot,

@@ -21,15 +21,6 @@ A pendulum that hangs from the origin, phi its angle from the downward vertical:
 
 from daesolve.multibody.drawing.mechanisms import drawing_of
 from daesolve.multibody.drawing.placing import Placed, angles, check, evaluate, moves, names
-from daesolve.multibody.drawing.poses import (
-    Pose,
-    axes_by_quaternions,
-    axes_by_turns,
-    ring,
-    series_of,
-    tiles,
-    wheel,
-)
 from daesolve.multibody.drawing.shapes import (
     Arrow,
     Camera,
@@ -50,6 +41,15 @@ from daesolve.multibody.drawing.shapes import (
     Triple,
     from_json,
     to_json,
+)
+from daesolve.multibody.drawing.solids import (
+    Pose,
+    axes_by_quaternions,
+    axes_by_turns,
+    ring,
+    series_of,
+    tiles,
+    wheel,
 )
 
 __all__ = [

@@ -16,7 +16,7 @@ import numpy as np
 from daesolve.core.system.system import System
 from daesolve.errors import PosingError
 from daesolve.multibody.clearance import Clearance
-from daesolve.multibody.drawing.model_files import drawing_of_file
+from daesolve.multibody.drawing.model_file_wires import drawing_of_file
 from daesolve.multibody.drawing.shapes import BODIES, Coordinates, Dot, Drawing, Line, Shape, Trace
 from daesolve.multibody.drawing.springs import across, lines_of
 from daesolve.multibody.drawing.systems import drawing_of_system

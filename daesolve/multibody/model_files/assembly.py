@@ -16,14 +16,14 @@ from daesolve.multibody.joint_rows import direction
 from daesolve.multibody.joints import Joint, Prismatic, Revolute, Spherical
 from daesolve.multibody.model_files.chains import Chain
 from daesolve.multibody.model_files.freedoms import Freedom
-from daesolve.multibody.model_files.model import FileJoint, FileModel
-from daesolve.multibody.model_files.poses import (
+from daesolve.multibody.model_files.kinematics import (
     composed,
     matrix_of,
     poses,
     quaternion_of,
     relative_to_root,
 )
+from daesolve.multibody.model_files.model import FileJoint, FileModel
 from daesolve.multibody.places import GROUND, Frame, axes_with_third
 
 ROUNDING = 1e-15

@@ -32,8 +32,8 @@ from daesolve.multibody.bodies import rate_of
 from daesolve.multibody.contribution import NO_VALUES, SIGNED, Contribution, discrete_values
 from daesolve.multibody.joint_rows import AnyFrame, Row, same_orientation
 from daesolve.multibody.joints import Joint
+from daesolve.multibody.model_files.kinematics import turned_about
 from daesolve.multibody.model_files.model import FileJoint
-from daesolve.multibody.model_files.poses import turned_about
 from daesolve.multibody.places import Frame, axes_with_third
 
 PARALLEL = 1e-6

@@ -14,9 +14,9 @@ from daesolve.multibody.joints import Fixed, Spherical
 from daesolve.multibody.model_files.assembly import JOINT as JOINT_NAMES
 from daesolve.multibody.model_files.assembly import Assembly
 from daesolve.multibody.model_files.freedoms import Freedom
+from daesolve.multibody.model_files.kinematics import matrix_of
 from daesolve.multibody.model_files.left_out import Left
 from daesolve.multibody.model_files.model import FileEquality, FileModel
-from daesolve.multibody.model_files.poses import matrix_of
 from daesolve.multibody.places import Frame
 
 CONNECT, WELD, JOINT = 0, 1, 2

@@ -19,7 +19,7 @@ from daesolve.core.run.solving.early_ends import reported_otherwise
 from daesolve.core.run.solving.solving import solve
 from daesolve.errors import StepFailedError
 from daesolve.multibody.model_files import FileMechanism
-from daesolve.multibody.model_files.poses import matrix_of, quaternion_of
+from daesolve.multibody.model_files.kinematics import matrix_of, quaternion_of
 from daesolve.multibody.referee.engine import CommonStart, EqualityRows, Gauge
 from daesolve.multibody.referee.mujoco_run import Motion
 

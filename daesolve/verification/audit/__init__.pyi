@@ -1,6 +1,6 @@
-from .auditing import Instants as Instants
-from .auditing import audit as audit
-from .auditing import glance as glance
-from .auditing import merged as merged
 from .certificate import Certificate as Certificate
-from .samples import audit_samples as audit_samples
+from .run_audit import Instants as Instants
+from .run_audit import audit as audit
+from .run_audit import glance as glance
+from .run_audit import merged as merged
+from .sample_audit import audit_samples as audit_samples

@@ -9,7 +9,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.analysis.orbits.branch import BranchPoint
-from daesolve.analysis.orbits.pieces import Flight
+from daesolve.analysis.orbits.nodes import Flight
 from daesolve.analysis.orbits.shooting import Shot
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.solvers.lanes import Batch

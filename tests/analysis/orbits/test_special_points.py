@@ -12,7 +12,7 @@ import pytest
 import daesolve as ds
 from daesolve.analysis.orbits.bordered import solve_special
 from daesolve.analysis.orbits.curve import CurvePoint
-from daesolve.analysis.orbits.special import conditions_near
+from daesolve.analysis.orbits.special_points import conditions_near
 from tests.analysis.orbits import systems
 from tests.analysis.orbits.test_finding import start
 

@@ -26,9 +26,9 @@ def test_samples_that_are_not_of_the_motion_are_objected_to():
 
 def test_an_audit_in_parts_finds_what_a_whole_one_finds(monkeypatch):
     parts = []
-    monkeypatch.setattr("daesolve.verification.certifying.STEPS_AT_ONCE", 4)
+    monkeypatch.setattr("daesolve.verification.auditor.STEPS_AT_ONCE", 4)
     monkeypatch.setattr(
-        "daesolve.verification.certifying.audit",
+        "daesolve.verification.auditor.audit",
         lambda part: parts.append(part) or audit(part),
     )
     run = ticking()

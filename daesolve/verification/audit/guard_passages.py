@@ -28,7 +28,7 @@ from daesolve.verification.audit.certificate import (
     sides,
 )
 from daesolve.verification.audit.expressions import BESIDE, Expressions
-from daesolve.verification.audit.judging import attempt, judge
+from daesolve.verification.audit.judgement import attempt, judge
 
 NOTHING = 1e-9
 """The part of the largest value of a guard, in a step and the next ones, that counts as zero."""

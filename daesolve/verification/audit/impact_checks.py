@@ -18,7 +18,7 @@ import numpy as np
 
 from daesolve.core.posing.goals import Goal
 from daesolve.core.results.trajectory.findings import Finding, unchecked
-from daesolve.verification.audit.equations import (
+from daesolve.verification.audit.balances import (
     gradient_of,
     momenta_of,
     momentum_of,
@@ -26,9 +26,9 @@ from daesolve.verification.audit.equations import (
     reactions_of,
 )
 from daesolve.verification.audit.expressions import Expressions
-from daesolve.verification.audit.goals import RUBS, contacts_of
-from daesolve.verification.audit.judging import attempt, judge
-from daesolve.verification.audit.passages import posed_events
+from daesolve.verification.audit.goal_checks import RUBS, contacts_of
+from daesolve.verification.audit.guard_passages import posed_events
+from daesolve.verification.audit.judgement import attempt, judge
 from daesolve.verification.audit.rounds import Round, at_instants
 
 CHECK = "impulses"

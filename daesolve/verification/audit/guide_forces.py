@@ -22,7 +22,7 @@ from daesolve.core.posing.symbols import time
 from daesolve.core.results.trajectory.findings import Finding, unchecked
 from daesolve.verification.audit.certificate import NODES, rates
 from daesolve.verification.audit.expressions import SMOOTHED, Expressions
-from daesolve.verification.audit.judging import judge
+from daesolve.verification.audit.judgement import judge
 
 CHECK = "guides"
 PULLS = 1e-8

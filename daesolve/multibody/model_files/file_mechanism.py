@@ -27,10 +27,10 @@ from daesolve.multibody.model_files.assembly import Assembly, UniqueWords, assem
 from daesolve.multibody.model_files.chains import Chain
 from daesolve.multibody.model_files.equalities import add_equalities, counted_by_equalities
 from daesolve.multibody.model_files.freedoms import Freedom
+from daesolve.multibody.model_files.kinematics import matrix_of, poses, quaternion_of
 from daesolve.multibody.model_files.left_out import Left, LeftOut, add_what_is_not_read
 from daesolve.multibody.model_files.model import FileJoint, FileModel
 from daesolve.multibody.model_files.parsing import parsed
-from daesolve.multibody.model_files.poses import matrix_of, poses, quaternion_of
 from daesolve.multibody.places import Frame
 
 NO_FRICTION, NO_SPRINGS, NO_DAMPERS, NO_GRAVITY = 1 | 4, 32, 64, 128

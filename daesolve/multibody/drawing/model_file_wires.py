@@ -12,7 +12,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.multibody.drawing.poses import Pose, ring
 from daesolve.multibody.drawing.shapes import (
     BODIES,
     Circle,
@@ -24,9 +23,10 @@ from daesolve.multibody.drawing.shapes import (
     Trace,
     Triple,
 )
+from daesolve.multibody.drawing.solids import Pose, ring
 from daesolve.multibody.model_files import FileMechanism
+from daesolve.multibody.model_files.kinematics import matrix_of
 from daesolve.multibody.model_files.model import FileGeom
-from daesolve.multibody.model_files.poses import matrix_of
 
 PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER = 0, 2, 3, 4, 5
 """MuJoCo's numbers of geoms; any other is drawn as the box about it."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from daesolve.analysis.orbits.autonomy import clocks, is_autonomous, resets_of
 from daesolve.analysis.orbits.bends import Bends
-from daesolve.analysis.orbits.pieces import (
+from daesolve.analysis.orbits.nodes import (
     Flight,
     Node,
     Passage,

@@ -11,7 +11,7 @@ import numpy as np
 
 from daesolve.core.posing.goals import AnyGoal, Goal, Holonomic, Invariant, Nonholonomic, Relation
 from daesolve.core.results.trajectory.findings import Finding, unchecked
-from daesolve.verification.audit.equations import (
+from daesolve.verification.audit.balances import (
     ENERGY,
     applied_force,
     friction_of,
@@ -19,7 +19,7 @@ from daesolve.verification.audit.equations import (
     without_unit,
 )
 from daesolve.verification.audit.expressions import BESIDE, ROUNDING, Expressions, UncheckableError
-from daesolve.verification.audit.judging import attempt, judge
+from daesolve.verification.audit.judgement import attempt, judge
 
 DRIVEN = 1e-8
 """The part of its terms that the residual of a goal may be whose errors are fed back."""

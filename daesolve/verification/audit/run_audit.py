@@ -12,13 +12,18 @@ import numpy as np
 
 from daesolve.core.posing.events import Event
 from daesolve.core.results.trajectory.findings import Audit, Finding, Verdict, judged, unchecked
+from daesolve.verification.audit.balances import check_equations
 from daesolve.verification.audit.certificate import ONCE, Certificate
-from daesolve.verification.audit.equations import check_equations
 from daesolve.verification.audit.expressions import Expressions, UncheckableError, names_of_states
-from daesolve.verification.audit.goals import check_goals, check_outputs
-from daesolve.verification.audit.judging import attempt
-from daesolve.verification.audit.jumps import check_jumps, check_sampled, check_start
-from daesolve.verification.audit.passages import check_events, guards_of, posed_events, unanswered
+from daesolve.verification.audit.goal_checks import check_goals, check_outputs
+from daesolve.verification.audit.guard_passages import (
+    check_events,
+    guards_of,
+    posed_events,
+    unanswered,
+)
+from daesolve.verification.audit.judgement import attempt
+from daesolve.verification.audit.jump_checks import check_jumps, check_sampled, check_start
 
 PASSED = 1e-9
 """The part of its terms that a guard is away from zero at least where its sign is certain."""

@@ -20,9 +20,8 @@ from daesolve.core.posing.measured import column_of
 from daesolve.core.results.trajectory.findings import Audit, unchecked
 from daesolve.core.results.trajectory.results import EventRecord
 from daesolve.errors import OutOfRangeError, UnknownNameError
-from daesolve.verification.audit.auditing import Instants, check_passages
+from daesolve.verification.audit.balances import check_equations, momenta_balance, reactions_of
 from daesolve.verification.audit.certificate import NODES, PLACES, STEPS_OFF, Certificate, rates
-from daesolve.verification.audit.equations import check_equations, momenta_balance, reactions_of
 from daesolve.verification.audit.expressions import (
     BESIDE,
     Expressions,
@@ -30,8 +29,9 @@ from daesolve.verification.audit.expressions import (
     ideal_goals,
     names_of_states,
 )
-from daesolve.verification.audit.goals import check_goals, contacts_of
-from daesolve.verification.audit.jumps import changed_values
+from daesolve.verification.audit.goal_checks import check_goals, contacts_of
+from daesolve.verification.audit.jump_checks import changed_values
+from daesolve.verification.audit.run_audit import Instants, check_passages
 
 CLOCKS = "t", "time"
 """How a column of times may be called."""

@@ -11,11 +11,11 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.manifold import Manifold
-from daesolve.analysis.orbits.flights import Flow
+from daesolve.analysis.orbits.flow import Flow
 from daesolve.analysis.orbits.integrals import Integral, candidates, independent, pinned
 from daesolve.analysis.orbits.monodromy import REST
 from daesolve.analysis.orbits.newton import EQUILIBRIUM, still
-from daesolve.analysis.orbits.pieces import Node, Passage
+from daesolve.analysis.orbits.nodes import Node, Passage
 from daesolve.analysis.orbits.shooting import (
     BESIDE_SECTION,
     Guess,

@@ -20,8 +20,8 @@ from daesolve.core.posing.goals import Goal, Nonholonomic
 from daesolve.core.results.trajectory.findings import Finding, unchecked
 from daesolve.verification.audit.certificate import Certificate
 from daesolve.verification.audit.expressions import Expressions, by_name, ideal_goals, size_of
-from daesolve.verification.audit.guides import check_guides, guiding, held_by_friction
-from daesolve.verification.audit.judging import attempt, judge
+from daesolve.verification.audit.guide_forces import check_guides, guiding, held_by_friction
+from daesolve.verification.audit.judgement import attempt, judge
 
 ALLOWED = 1e-7
 """The relative defect of a balance over one step that a precise method may leave: most leave 1e-12,

@@ -21,12 +21,12 @@ from daesolve.core.posing.events import Event
 from daesolve.core.posing.goals import Invariant
 from daesolve.core.posing.inputs import Drive, PythonLaw
 from daesolve.core.results.trajectory.findings import Finding, Verdict, judged, unchecked
+from daesolve.verification.audit.balances import names_of_meters
 from daesolve.verification.audit.certificate import Certificate, same_instant, sides
-from daesolve.verification.audit.equations import names_of_meters
 from daesolve.verification.audit.expressions import BESIDE, Expressions, names_of_states
-from daesolve.verification.audit.impacts import check_impacts
-from daesolve.verification.audit.judging import attempt, judge
-from daesolve.verification.audit.passages import passages_without, posed_events
+from daesolve.verification.audit.guard_passages import passages_without, posed_events
+from daesolve.verification.audit.impact_checks import check_impacts
+from daesolve.verification.audit.judgement import attempt, judge
 from daesolve.verification.audit.rounds import Round, at_instants, rounds_of
 
 ALLOWED = 1e-5

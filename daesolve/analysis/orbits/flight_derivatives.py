@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Flow
-from daesolve.analysis.orbits.pieces import Flight
+from daesolve.analysis.orbits.flow import Flow
+from daesolve.analysis.orbits.nodes import Flight
 from daesolve.analysis.propagation import TOGETHER, Propagation, legs_of
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.run.integration.record import Happening

@@ -27,8 +27,8 @@ import numpy as np
 
 from daesolve.analysis.orbits.bordered import Condition, CurveEvaluation, Solution, solve_special
 from daesolve.analysis.orbits.curve import Curve, CurvePoint
-from daesolve.analysis.orbits.flights import Flow
-from daesolve.analysis.orbits.pieces import Flight, Node
+from daesolve.analysis.orbits.flow import Flow
+from daesolve.analysis.orbits.nodes import Flight, Node
 from daesolve.analysis.variational import guard_slopes
 from daesolve.core.posing.events import EITHER, Event
 from daesolve.core.preparation.preparing import prepare

@@ -27,8 +27,8 @@ from daesolve.analysis.orbits.bordered import (
     solve_special,
 )
 from daesolve.analysis.orbits.curve import BranchPoint, Curve, CurvePoint
+from daesolve.analysis.orbits.grazing import touching
 from daesolve.analysis.orbits.monodromy import Multipliers, Verdict, multipliers
-from daesolve.analysis.orbits.touching import touching
 from daesolve.errors import DaesolveError, NotPeriodicError
 
 Kind: TypeAlias = Literal[

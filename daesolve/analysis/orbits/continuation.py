@@ -20,14 +20,14 @@ from daesolve.analysis.orbits.curve import (
     CurvePoint,
     moved_start,
 )
+from daesolve.analysis.orbits.grazing import passing_rates, touching
 from daesolve.analysis.orbits.integrals import pinned
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.remarks import NEAR, nearest_degenerate
 from daesolve.analysis.orbits.shooting import Guess, shoot
-from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at, verdict_of
+from daesolve.analysis.orbits.special_points import Kind, Tests, crossings, tests_at, verdict_of
 from daesolve.analysis.orbits.stored_results import BranchStore, Special
 from daesolve.analysis.orbits.switching import hopf_period
-from daesolve.analysis.orbits.touching import passing_rates, touching
 from daesolve.analysis.orbits.verification import multiple_of_least
 from daesolve.core.interruptions import noted_interruptions
 from daesolve.errors import (

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.orbits.curve import away_from_events
-from daesolve.analysis.orbits.first_look import (
+from daesolve.analysis.orbits.first_period import (
     ASIDE,
     ReturnCondition,
     after_event,
@@ -25,7 +25,7 @@ from daesolve.analysis.orbits.first_look import (
     needed_pieces,
     onto_family,
 )
-from daesolve.analysis.orbits.flights import SEAM, Flow
+from daesolve.analysis.orbits.flow import SEAM, Flow
 from daesolve.analysis.orbits.monodromy import (
     CONTINUOUS,
     REST,
@@ -34,8 +34,8 @@ from daesolve.analysis.orbits.monodromy import (
     multipliers,
 )
 from daesolve.analysis.orbits.newton import NewtonSolution, solve
+from daesolve.analysis.orbits.nodes import Node, Passage
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
-from daesolve.analysis.orbits.pieces import Node, Passage
 from daesolve.analysis.orbits.remarks import remarks
 from daesolve.analysis.orbits.shooting import Shot, Task, one_period, slopes_of
 from daesolve.analysis.orbits.steady_states import far_note, prepared_near, steadied
