@@ -50,7 +50,7 @@ class Changes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Decided:
+class Decision:
     """A decision made at an instant of a run.
 
     Parameters
@@ -115,13 +115,13 @@ class DecidedJumps:
         self._met_slopes = np.zeros((guards, REMEMBERED, len(by)))
 
     def through(
-        self, decided: Decided, changes: Changes
+        self, decision: Decision, changes: Changes
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Carry derivatives through an instant.
 
         Parameters
         ----------
-        decided
+        decision
             The decision.
         changes
             The derivatives of the time, and of state and values at that time.
@@ -136,15 +136,15 @@ class DecidedJumps:
         NoDerivativeError
             The result jumps, or differs from the result in the run.
         """
-        jump, met = self._again(decided, decided.place, self._met)
-        if jump is None or frozenset(jump.events) - self._hidden != decided.events:
+        jump, met = self._again(decision, decision.place, self._met)
+        if jump is None or frozenset(jump.events) - self._hidden != decision.events:
             raise NoDerivativeError(
-                f"at t = {decided.place[0]:.10g} s the decision about contacts, {decided.names}, "
+                f"at t = {decision.place[0]:.10g} s the decision about contacts, {decision.names}, "
                 "lies on a border: repeated, it leads to other events"
             )
         size = len(jump.x)
         columns = zip(changes.times, changes.state.T, changes.values.T, strict=True)
-        slopes = [self._slope(decided, jump, change, k) for k, change in enumerate(columns)]
+        slopes = [self._slope(decision, jump, change, k) for k, change in enumerate(columns)]
         answered = np.any((met != self._met) & ~np.isnan(met), axis=1)
         self._met = met
         self._met_slopes[answered, :-1] = self._met_slopes[answered, 1:]
@@ -153,14 +153,14 @@ class DecidedJumps:
         return jump.x, jump.p, table[:size], table[size:]
 
     def _again(
-        self, decided: Decided, place: Place, met: np.ndarray, asked: Sequence[int] | None = None
+        self, decision: Decision, place: Place, met: np.ndarray, asked: Sequence[int] | None = None
     ) -> tuple[Jump | None, np.ndarray]:
-        guards = decided.asked if asked is None else asked
-        return self._transitions.decided_again(decided.law, place, guards, decided.zeros, met)
+        guards = decision.asked if asked is None else asked
+        return self._transitions.decided_again(decision.law, place, guards, decision.zeros, met)
 
     def _slope(
         self,
-        decided: Decided,
+        decision: Decision,
         jump: Jump,
         change: Change,
         number: int,
@@ -171,34 +171,36 @@ class DecidedJumps:
             return np.zeros(len(jump.x) + len(jump.p))
 
         def after(moved: float) -> np.ndarray:
-            place = self._moved(decided, change, moved)
-            found, _ = self._again(decided, place, self._met + moved * met_slopes)
+            place = self._moved(decision, change, moved)
+            found, _ = self._again(decision, place, self._met + moved * met_slopes)
             if found is None or found.events.keys() != jump.events.keys():
                 raise NoDerivativeError("other events follow if it changes")
             return np.concatenate([found.x, found.p])
 
         try:
-            slope, error = differentiated(after, 0.0, FIRST_PART * self._size(decided, change))
+            slope, error = differentiated(after, 0.0, FIRST_PART * self._size(decision, change))
         except DaesolveError as refusal:
-            raise NoDerivativeError(self._changes_at_once(decided, by, str(refusal))) from refusal
+            raise NoDerivativeError(self._changes_at_once(decision, by, str(refusal))) from refusal
         if error > UNSURE:
             why = f"the differences still change by a relative {error:.1g}"
-            raise NoDerivativeError(self._changes_at_once(decided, by, why))
+            raise NoDerivativeError(self._changes_at_once(decision, by, why))
         return slope
 
     @staticmethod
-    def _changes_at_once(decided: Decided, by: str, why: str) -> str:
+    def _changes_at_once(decision: Decision, by: str, why: str) -> str:
         return (
-            f"at t = {decided.place[0]:.10g} s the decision about contacts, {decided.names}, has "
+            f"at t = {decision.place[0]:.10g} s the decision about contacts, {decision.names}, has "
             f"no derivative by {by}: {why}"
         )
 
-    def check_order(self, decided: Decided, change: Change, apart: Sequence[int], by: str) -> None:
+    def check_order(
+        self, decision: Decision, change: Change, apart: Sequence[int], by: str
+    ) -> None:
         """Refuse guards that pass together here, but separately nearby, if their order matters.
 
         Parameters
         ----------
-        decided
+        decision
             The decision.
         change
             The derivatives of time, state and values by one number.
@@ -212,36 +214,36 @@ class DecidedJumps:
         NoDerivativeError
             The velocities afterwards depend on which guard passes first.
         """
-        aside = ASIDE * self._size(decided, change)
+        aside = ASIDE * self._size(decision, change)
         for side in (aside, -aside):
-            place = self._moved(decided, change, side)
+            place = self._moved(decision, change, side)
             try:
-                together = self._after(decided, place, decided.asked)
-                ends = [self._one_by_one(decided, place, apart, first) for first in apart]
+                together = self._after(decision, place, decision.asked)
+                ends = [self._one_by_one(decision, place, apart, first) for first in apart]
             except DaesolveError as refusal:
-                why = self._changes_at_once(decided, by, str(refusal))
+                why = self._changes_at_once(decision, by, str(refusal))
                 raise NoDerivativeError(why) from refusal
             least = MATTERS * _largest(together[1][self._positions :])
             if any(_largest(end[1] - together[1]) > least for end in ends):
                 why = "its order matters, and changes there"
-                raise NoDerivativeError(self._changes_at_once(decided, by, why))
+                raise NoDerivativeError(self._changes_at_once(decision, by, why))
 
     def _one_by_one(
-        self, decided: Decided, place: Place, apart: Sequence[int], first: int
+        self, decision: Decision, place: Place, apart: Sequence[int], first: int
     ) -> Place:
         """Return the state after one guard passes before the others."""
-        rest = [guard for guard in decided.asked if guard not in apart]
-        onward = self._after(decided, place, [first, *rest])
-        return self._after(decided, onward, [guard for guard in apart if guard != first])
+        rest = [guard for guard in decision.asked if guard not in apart]
+        onward = self._after(decision, place, [first, *rest])
+        return self._after(decision, onward, [guard for guard in apart if guard != first])
 
-    def _after(self, decided: Decided, place: Place, asked: Sequence[int]) -> Place:
+    def _after(self, decision: Decision, place: Place, asked: Sequence[int]) -> Place:
         """Return the state after guards pass at a place; the place itself if nothing changes."""
-        jump, _ = self._again(decided, place, self._met, asked)
+        jump, _ = self._again(decision, place, self._met, asked)
         return place if jump is None else (place[0], jump.x, jump.p)
 
-    def _size(self, decided: Decided, change: Change) -> float:
+    def _size(self, decision: Decision, change: Change) -> float:
         """Return the change of a number that changes time, state or values by their own size."""
-        time, x, p = decided.place
+        time, x, p = decision.place
         tau, state, values = change
         rates = self._rate(time, x, p)[0]
         count = self._positions
@@ -252,11 +254,11 @@ class DecidedJumps:
         ratios = [_largest(of) / (_largest(by) or 1.0) for of, by in pairs]
         return 1.0 / (max(ratios) or 1.0)
 
-    def _moved(self, decided: Decided, change: Change, by: float) -> Place:
+    def _moved(self, decision: Decision, change: Change, by: float) -> Place:
         """Return the place of the instant for another value of a number."""
-        start, state, values = decided.place
+        start, state, values = decision.place
         x, p = state + by * change[1], values + by * change[2]
-        time, guard = start + by * change[0], decided.crossed
+        time, guard = start + by * change[0], decision.crossed
         if guard is None:
             return time, x, p
         on, left = 0.0, np.inf

@@ -179,7 +179,7 @@ def lyapunov_exponent(
     ('exponential', ['1.000', '-1.000'])
     """
     check_options("lyapunov_exponent", options, {"at": NO_SAMPLES})
-    return _found(count, *requested_of(source, until, initial, options))
+    return _measure_exponents(count, *requested_of(source, until, initial, options))
 
 
 def many_exponents(
@@ -225,10 +225,10 @@ def many_exponents(
     ['0.500', '1.000']
     """
     check_options("many_exponents", options, {"at": NO_SAMPLES})
-    return of_members(partial(_found, count), source, members, until, options)
+    return of_members(partial(_measure_exponents, count), source, members, until, options)
 
 
-def _found(
+def _measure_exponents(
     count: int | None, system: System, request: Request, _at: At, batch: Batch | None = None
 ) -> LyapunovExponent:
     """Measure the exponents of prepared runs, in the lanes of a batch if there is one."""

@@ -201,10 +201,10 @@ def _verdict(flow: ConstrainedFlow, places: tuple[str, ...]) -> InvariantMeasure
     if not equations.consistent:
         what = "no function of the positions has the derivatives that ln rho would need"
         return no(what, equations.residual, resting)
-    return _found(flow, places, equations, flat=flat, resting=resting)
+    return _settle_measure(flow, places, equations, flat=flat, resting=resting)
 
 
-def _found(
+def _settle_measure(
     flow: ConstrainedFlow,
     places: tuple[str, ...],
     equations: BracketEquations,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import casadi as ca
 import numpy as np
 
-from daesolve.analysis.decided_jumps import Changes, Decided, DecidedJumps, never_held
+from daesolve.analysis.decided_jumps import Changes, DecidedJumps, Decision, never_held
 from daesolve.analysis.variational import (
     changing_values,
     guard_slopes,
@@ -267,19 +267,19 @@ class Propagation:
         if times is None:
             crossed, times = self._crossing(events, self.state)
         state = self.state + self._motion(place, times)
-        decided = self._as_decided(events, place, crossed)
-        self._note_parted(events, place, Changes(times, state, self.values), decided)
-        if decided is None and self.backwards is not None:
+        decision = self._as_decided(events, place, crossed)
+        self._note_parted(events, place, Changes(times, state, self.values), decision)
+        if decision is None and self.backwards is not None:
             still = Changes(np.zeros(len(self.sizes)), self.state, self.values)
             guards = list(self._at_zero(events, place, still)) if crossed is not None else []
             if len(guards) > 1:
                 return self._one_by_one(guards[::-1] if self.backwards else guards, place)
-        if decided is None:
+        if decision is None:
             place, state = self._reset(events, place, times, state)
         else:
             assert self._decided is not None
             changes = Changes(times, state, self.values)
-            x, p, state, self.values = self._decided.through(decided, changes)
+            x, p, state, self.values = self._decided.through(decision, changes)
             place = WholeState(place.time, x, p)
         self.state = state - self._motion(place, times)
         return times
@@ -336,7 +336,7 @@ class Propagation:
 
     def _as_decided(
         self, events: Sequence[Happening], place: WholeState, crossed: int | None
-    ) -> Decided | None:
+    ) -> Decision | None:
         """Return the decision of a law; None if a formula resets the state."""
         first = events[0]
         if not self._decides(first):
@@ -347,7 +347,7 @@ class Propagation:
         followed = frozenset(self._indices[event.name] for event in events)
         law = transitions.owner(self._indices[first.name])
         names = ", ".join(repr(event.name) for event in events)
-        return Decided(law, place, first.asked, first.zeros, crossed, followed, names)
+        return Decision(law, place, first.asked, first.zeros, crossed, followed, names)
 
     def _steps(self, events: Sequence[Happening]) -> list[dict[int, tuple[int, ...]]]:
         """Return the simultaneous resets as guards by events; sequential ones follow each other."""
@@ -443,7 +443,7 @@ class Propagation:
         events: Sequence[Happening],
         place: WholeState,
         changes: Changes,
-        decided: Decided | None,
+        decision: Decision | None,
     ) -> None:
         """Note guards that pass here together, but separately if a number changes.
 
@@ -472,10 +472,10 @@ class Propagation:
                 at_start = place.time == self.prepared.start_time
                 names.append("the start" if at_start else "the event before")
             self.parted.append((place.time, " and ".join(names), repr(by)))
-            if decided is not None and len(crossing) > 1:
+            if decision is not None and len(crossing) > 1:
                 assert self._decided is not None
                 change = changes.times[k], changes.state[:, k], changes.values[:, k]
-                self._decided.check_order(decided, change, list(crossing), repr(by))
+                self._decided.check_order(decision, change, list(crossing), repr(by))
 
 
 def legs_of(record: RunRecord, prepared: Prepared) -> list[list[Happening]]:

@@ -172,7 +172,7 @@ def sections(
     (3, True)
     """
     check_options("sections", options)
-    return _found(guard, direction, *requested_of(source, until, initial, options))
+    return _make_section(guard, direction, *requested_of(source, until, initial, options))
 
 
 def many_sections(
@@ -219,10 +219,10 @@ def many_sections(
     [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     """
     check_options("many_sections", options)
-    return of_members(partial(_found, guard, direction), source, members, until, options)
+    return of_members(partial(_make_section, guard, direction), source, members, until, options)
 
 
-def _found(
+def _make_section(
     guard: ca.SX | str,
     direction: Direction,
     system: System,

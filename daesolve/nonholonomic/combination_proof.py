@@ -40,7 +40,7 @@ TRIALS = 200
 
 
 @dataclass(frozen=True)
-class Proved:
+class Proof:
     """The combinations of the df/dw that are proved to hold wherever f = 0.
 
     Parameters
@@ -60,7 +60,7 @@ class Proved:
         return [self.whole, *self.each]
 
 
-def proved_combinations(held: Substitution, numbers: np.ndarray, *, vary: bool) -> Proved:
+def proved_combinations(held: Substitution, numbers: np.ndarray, *, vary: bool) -> Proof:
     """Return the combinations that can be proved.
 
     Parameters
@@ -74,7 +74,7 @@ def proved_combinations(held: Substitution, numbers: np.ndarray, *, vary: bool) 
     """
     function, generator = _function(held), Random(25)
     surface, wanted = _Surface(held), POINTS
-    found: list[Proved] = []
+    proofs: list[Proof] = []
     for _ in range(TRIALS):
         point = RandomPoint(generator)
         inputs = _random_inputs(held, numbers, point, vary=vary)
@@ -83,14 +83,14 @@ def proved_combinations(held: Substitution, numbers: np.ndarray, *, vary: bool) 
             if met is None:
                 continue
             wanted = POINTS_OF_ROOTS if met else wanted
-            found.append(_at_point(held, function, point, inputs))
+            proofs.append(_at_point(held, function, point, inputs))
         except (ZeroDivisionError, UnsupportedError):
             break
-        if len(found) == wanted or not (found[-1].whole or any(found[-1].each)):
+        if len(proofs) == wanted or not (proofs[-1].whole or any(proofs[-1].each)):
             break
-    enough = len(found) >= wanted
-    each = [enough and all(one.each[i] for one in found) for i in range(len(held.eliminated))]
-    return Proved(enough and all(one.whole for one in found), tuple(each))
+    enough = len(proofs) >= wanted
+    each = [enough and all(one.each[i] for one in proofs) for i in range(len(held.eliminated))]
+    return Proof(enough and all(one.whole for one in proofs), tuple(each))
 
 
 def _random_inputs(
@@ -194,7 +194,7 @@ def _function(held: Substitution) -> ca.Function:
 
 def _at_point(
     held: Substitution, function: ca.Function, point: RandomPoint, inputs: list[list[int]]
-) -> Proved:
+) -> Proof:
     d = held.dynamics
     own = [d.position_count + index for index in held.kept]
     # Constraints that are not linear in w are left out; the proof then shows more than needed.
@@ -205,13 +205,13 @@ def _at_point(
         ]
         moving = Echelon(rows).solution([inputs[1][index] for index in own])
         if moving is None:
-            return Proved(False, (False,) * len(held.eliminated))
+            return Proof(False, (False,) * len(held.eliminated))
         for index, value in zip(own, moving, strict=True):
             inputs[1][index] = value
     parts = point.evaluate(function, inputs)
     space = Echelon(parts["gradients"])
     each = [space.spans(column) for column in _columns(parts["hamel"])]
-    return Proved(space.spans(_columns(parts["extra"])[0]), tuple(each))
+    return Proof(space.spans(_columns(parts["extra"])[0]), tuple(each))
 
 
 def _columns(matrix: Matrix) -> list[Sequence[int]]:

@@ -238,7 +238,7 @@ def _frame(
 
 
 @dataclass(frozen=True, eq=False)
-class _Reached:
+class _Dimensions:
     """Dimensions after each depth, at the state and almost everywhere."""
 
     here: tuple[int, ...]
@@ -326,7 +326,7 @@ class _Growth:
         values = values[chosen] / self._rows
         self._first = _Level(fields, values, np.linalg.norm(values, axis=1))
 
-    def run(self) -> _Reached:
+    def run(self) -> _Dimensions:
         """Let fields grow until their span is complete everywhere or `depth` is reached."""
         level = self._first
         raw, scaled = level.values, level.scaled
@@ -341,7 +341,7 @@ class _Growth:
             generic = found[-1].generic
             settled = generic == found[-2].generic and found[-1].here == generic
             complete = settled or found[-1].here == len(self._rows) or not level.fields.shape[1]
-        return _Reached(
+        return _Dimensions(
             here=tuple(ranks.here for ranks in found),
             generic=tuple(ranks.generic for ranks in found),
             complete=complete,

@@ -34,7 +34,13 @@ from daesolve.errors import (
 )
 from daesolve.verification.pairing import Attempt, Refused, attempts
 from daesolve.verification.reference_run import ReferenceRun, reference_run
-from daesolve.verification.second_run import Difference, End, Sampled, difference, resets_sentence
+from daesolve.verification.second_run import (
+    Difference,
+    End,
+    SampledRun,
+    difference,
+    resets_sentence,
+)
 
 ROUNDING = 2.0**-53
 """The relative error of a number next to which a double is."""
@@ -147,7 +153,7 @@ class Standard:
 
     kind: Literal["quad", "given", "run", "none"]
     note: str
-    samples: Sampled | None = None
+    samples: SampledRun | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +316,9 @@ def compare(
     )
 
 
-def _check_reference(reference: Mapping[str, float] | Sampled | str | None, system: System) -> None:
+def _check_reference(
+    reference: Mapping[str, float] | SampledRun | str | None, system: System
+) -> None:
     if isinstance(reference, str):
         if reference != "quad":
             raise OutOfRangeError(
@@ -419,7 +427,7 @@ def _quad(run: ReferenceRun) -> Standard:
 
 
 def _standard(
-    reference: Mapping[str, float] | Sampled | str | None,
+    reference: Mapping[str, float] | SampledRun | str | None,
     series: _Series,
     until: float,
     quad: Callable[[], Standard],
@@ -454,7 +462,7 @@ def _with_error(run: ComparedRun, standard: Standard) -> ComparedRun:
     trajectory, samples = run.trajectory, standard.samples
     if trajectory is None or samples is None or samples is trajectory:
         return run
-    whole: Sampled = trajectory
+    whole: SampledRun = trajectory
     if isinstance(samples, End):
         whole = End(trajectory.end_time, trajectory.end_state)
     return replace(run, difference=difference(whole, samples, trajectory.units))

@@ -124,7 +124,7 @@ def _differences(
     return {name: abs(value - repeated.end_state[name]) for name, value in run.end_state.items()}
 
 
-class Sampled(Protocol):
+class SampledRun(Protocol):
     """Anything that has states at sample times."""
 
     @property
@@ -238,7 +238,7 @@ class Difference:
 
 
 def difference(
-    run: Sampled, standard: Sampled, units: Mapping[str, str], ignored: Collection[str] = ()
+    run: SampledRun, standard: SampledRun, units: Mapping[str, str], ignored: Collection[str] = ()
 ) -> Difference | None:
     """Compare the states of a standard with those of a run; None if no time is common.
 
@@ -279,7 +279,7 @@ def difference(
 
 
 def compare_resets(
-    run: Sampled, standard: Sampled, ignored: Collection[str] = ()
+    run: SampledRun, standard: SampledRun, ignored: Collection[str] = ()
 ) -> tuple[ResetAgreement | None, list[tuple[float, float]]]:
     """Compare the resets of two runs, one instant after the other.
 
@@ -321,7 +321,7 @@ class _Instant:
     events: tuple[tuple[str, tuple[int, ...]], ...]
 
 
-def _instants(run: Sampled, ignored: Collection[str]) -> list[_Instant]:
+def _instants(run: SampledRun, ignored: Collection[str]) -> list[_Instant]:
     """Return the resets of a run, those at one instant together."""
     found: list[list[EventRecord]] = []
     for event in run.events:
@@ -354,7 +354,7 @@ def resets_sentence(found: Mapping[str, Difference]) -> str:
     return "; ".join(lines)
 
 
-def _sizes(run: Sampled, units: Mapping[str, str]) -> dict[str, float]:
+def _sizes(run: SampledRun, units: Mapping[str, str]) -> dict[str, float]:
     """Return for each state the largest value among all states of its unit."""
     largest: dict[str, float] = {}
     for name, values in run.states.items():

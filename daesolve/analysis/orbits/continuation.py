@@ -142,19 +142,19 @@ def continue_orbit(
             f"{bounds.low:.10g} to {bounds.high:.10g} over which it is followed"
         )
     store = BranchStore(out, curve, bounds.low, bounds.high, step)
-    ways: list[_Way] = []
+    directions: list[_Direction] = []
 
     def report(value: float) -> None:
         if progress is not None:
-            progress(sum(len(way.entries) for way in ways), value)
+            progress(sum(len(direction.entries) for direction in directions), value)
 
     for sense in (-1.0, 1.0):
         end = bounds.high if sense > 0.0 else bounds.low
         if abs(end - value) > 1e-12 * curve.axis.scale:
-            way = _Way(curve, bounds, detect, sense, store, report)
-            ways.append(way)
-            way.follow(orbit.found.shot.guess, value)
-    return _joined(curve, ways)
+            direction = _Direction(curve, bounds, detect, sense, store, report)
+            directions.append(direction)
+            direction.follow(orbit.found.shot.guess, value)
+    return _joined(curve, directions)
 
 
 def _range(over: Mapping[str, tuple[float, float]], step: float, most: int) -> Range:
@@ -197,7 +197,7 @@ def _curve(orbit: PeriodicOrbit, name: str, bounds: Range) -> tuple[Curve, float
     return Curve(task, axis, orbit.found.shot.guess), integral.value(first)
 
 
-class _Way:
+class _Direction:
     """A branch in one direction."""
 
     def __init__(
@@ -473,16 +473,17 @@ def rates_of_events(point: CurvePoint) -> dict[str, float]:
     return found
 
 
-def _joined(curve: Curve, ways: list[_Way]) -> Branch:
+def _joined(curve: Curve, directions: list[_Direction]) -> Branch:
     """Return the branch from end to end."""
     entries: list[BranchPoint] = []
     special: list[SpecialPoint] = []
-    for way in ways:
-        backwards = way.sense < 0.0
-        own, points = way.entries, way.special
+    for direction in directions:
+        backwards = direction.sense < 0.0
+        own, points = direction.entries, direction.special
         entries += list(_reversed(own, backwards)) if not entries else own[1:]
         special += points[::-1] if backwards else points
-    return Branch(curve.axis, tuple(entries), tuple(special), tuple(way.end for way in ways), curve)
+    ends = tuple(direction.end for direction in directions)
+    return Branch(curve.axis, tuple(entries), tuple(special), ends, curve)
 
 
 def _reversed(entries: list[BranchPoint], backwards: bool) -> Iterator[BranchPoint]:

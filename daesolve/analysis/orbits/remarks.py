@@ -52,7 +52,7 @@ def nearest_degenerate(task: Task, shot: Shot) -> float:
 
     Modes count apart, because each holds other constraints. It is infinity if there are none.
     """
-    modes: dict[bytes, list[_Look]] = {}
+    modes: dict[bytes, list[_RankSample]] = {}
     for flight in shot.flights:
         run = flown(replace(flight.prepared, until=flight.end.time))
         states = np.column_stack([run[name] for name in task.flow.names])
@@ -60,12 +60,12 @@ def nearest_degenerate(task: Task, shot: Shot) -> float:
         for time, x in zip(run.times.tolist(), states, strict=True):
             mode, grips = task.manifold.grips(time, x, flight.values_at(time))
             if grips.size:
-                modes.setdefault(mode, []).append(_Look(grips, flight, time, step))
-    return min((_nearest(task, mode, looks) for mode, looks in modes.items()), default=math.inf)
+                modes.setdefault(mode, []).append(_RankSample(grips, flight, time, step))
+    return min((_nearest(task, mode, samples) for mode, samples in modes.items()), default=math.inf)
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _RankSample:
     """The singular values of the constraints at a sample, largest first."""
 
     grips: np.ndarray
@@ -78,12 +78,12 @@ class _Look:
         return int(np.sum(self.grips > DEPENDENT * self.grips[0]))
 
 
-def _nearest(task: Task, mode: bytes, looks: Sequence[_Look]) -> float:
+def _nearest(task: Task, mode: bytes, samples: Sequence[_RankSample]) -> float:
     """Return the least singular value in a mode, relative to the largest there."""
     # Rows that depend on each other everywhere, such as those of dependent goals, do not count.
-    last = max(look.rank for look in looks) - 1
-    largest = max(float(look.grips[last]) for look in looks)
-    nearest = min(looks, key=lambda look: look.grips[last])
+    last = max(sample.rank for sample in samples) - 1
+    largest = max(float(sample.grips[last]) for sample in samples)
+    nearest = min(samples, key=lambda sample: sample.grips[last])
     least, flight, time = float(nearest.grips[last]), nearest.flight, nearest.time
     if least > LOOKED_INTO * largest or nearest.step == 0.0:
         return least / largest

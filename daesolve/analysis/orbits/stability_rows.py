@@ -283,8 +283,8 @@ def follow_border(
     """
     sides: list[tuple[list[np.ndarray], str]] = []
     for sense in (-1.0, 1.0):
-        way = _Way(curves, start, orbit, limits, step)
-        sides.append(way.follow(sense))
+        side = _BorderSide(curves, start, orbit, limits, step)
+        sides.append(side.follow(sense))
         if sides[-1][1] == CLOSED:
             break
     (first, one), (second, other) = sides[0], sides[-1] if len(sides) > 1 else ([], CLOSED)
@@ -292,7 +292,7 @@ def follow_border(
     return Border(start.kind, places[:, 0], places[:, 1], (one, other))
 
 
-class _Way:
+class _BorderSide:
     """A border in one direction."""
 
     def __init__(
@@ -351,10 +351,10 @@ class _Way:
             size = float(np.linalg.norm(way))
             if size > 3.0 * length or way @ self.direction <= 0.0:
                 continue
-            return self._taken(along, point, place, way / size, (low, high))
+            return self._after_step(along, point, place, way / size, (low, high))
         return None
 
-    def _taken(
+    def _after_step(
         self,
         along: int,
         point: CurvePoint,

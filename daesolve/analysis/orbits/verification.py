@@ -166,7 +166,7 @@ def _sentence(count: int, worst: float) -> str:
 
 
 @dataclass(frozen=True)
-class Confirmed:
+class Confirmation:
     """The digits that a solution with other steps confirms.
 
     Parameters
@@ -186,7 +186,7 @@ class Confirmed:
 
 def confirmed(
     task: Task, found: NewtonSolution, spectrum: Multipliers, solver: Solver | None
-) -> Confirmed:
+) -> Confirmation:
     """Repeat the last step with other steps; return the number of equal digits, and how."""
     prepared = task.flow.prepared
     if solver is None:
@@ -207,7 +207,7 @@ def confirmed(
     entries = max(1.0, float(np.linalg.norm(spectrum.matrix, 2)))
     moved = max(_moved(spectrum.values, others), least, rounding * entries**2)
     how = f"repeated by {chosen.name}, whose orbit differs by {apart:.1g}"
-    return Confirmed(-math.log10(apart), max(0.0, -math.log10(moved)), how)
+    return Confirmation(-math.log10(apart), max(0.0, -math.log10(moved)), how)
 
 
 def _moved(values: np.ndarray, others: np.ndarray) -> float:

@@ -23,7 +23,7 @@ BODIES: tuple[Role, ...] = ("body", "body-2", "body-3", "body-4", "body-5", "bod
 """The roles of bodies, by their numbers; then they repeat."""
 
 
-class _Declared:
+class _DrawingPart:
     """Any part of a drawing: its fields are read as what they are annotated with."""
 
     def __post_init__(self) -> None:
@@ -36,7 +36,7 @@ class _Declared:
 
 
 @dataclass(frozen=True)
-class Linear(_Declared):
+class Linear(_DrawingPart):
     """A linear form of series and parameters: constant + sum of coefficient * name.
 
     Parameters
@@ -52,7 +52,7 @@ class Linear(_Declared):
 
 
 @dataclass(frozen=True)
-class Cosine(_Declared):
+class Cosine(_DrawingPart):
     """constant + amplitude * cos(angle): a point that goes round, seen edge-on.
 
     Parameters
@@ -69,7 +69,7 @@ class Cosine(_Declared):
 
 
 @dataclass(frozen=True)
-class Polar(_Declared):
+class Polar(_DrawingPart):
     """A point at a distance from another one, in the direction of an angle.
 
     The angle turns from the first axis of the plane to the second. A point that is fixed to a
@@ -102,7 +102,7 @@ Column = Sequence[float | None] | np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape(_Declared):
+class Shape(_DrawingPart):
     """The parameters that all shapes share.
 
     Parameters
@@ -231,7 +231,7 @@ class Arrow(Shape):
 
 
 @dataclass(frozen=True)
-class Camera(_Declared):
+class Camera(_DrawingPart):
     """A square around a point that an animation shows if the whole path is much larger.
 
     Parameters
@@ -247,7 +247,7 @@ class Camera(_Declared):
 
 
 @dataclass(frozen=True)
-class Drawing(_Declared):
+class Drawing(_DrawingPart):
     """Shapes in a plane, drawn in order with later ones on top; or shapes in space.
 
     Parameters

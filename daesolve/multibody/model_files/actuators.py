@@ -16,7 +16,7 @@ import numpy as np
 from daesolve.core.posing.inputs import Inputs
 from daesolve.multibody.model_files.assembly import ACTUATOR, Assembly
 from daesolve.multibody.model_files.freedoms import FreedomForce
-from daesolve.multibody.model_files.left_out import Left
+from daesolve.multibody.model_files.left_out import Omissions
 from daesolve.multibody.model_files.model import FileActuator, FileModel
 
 JOINT, JOINT_IN_PARENT = 0, 1
@@ -78,31 +78,31 @@ def counted_by_actuators(model: FileModel) -> set[int]:
     }
 
 
-def add_actuators(found: Assembly, left: Left) -> Inputs:
+def add_actuators(assembly: Assembly, omissions: Omissions) -> Inputs:
     """Add the actuators of a model to its mechanism, and return their inputs."""
     defaults: dict[str, float | None] = {}
     units: dict[str, str] = {}
     taken: dict[int, str] = {}
-    for number, actuator in enumerate(found.model.actuators):
+    for number, actuator in enumerate(assembly.model.actuators):
         title = actuator.name or f"number {number}"
-        if not _acts(found.model, actuator):
-            left.add("actuators that are switched off", title)
+        if not _acts(assembly.model, actuator):
+            omissions.add("actuators that are switched off", title)
             continue
-        if not _taken(found.model, actuator):
-            left.add("actuators of other kinds", title)
+        if not _taken(assembly.model, actuator):
+            omissions.add("actuators of other kinds", title)
             continue
         if actuator.control_limited:
-            left.add("ranges of controls", title)
+            omissions.add("ranges of controls", title)
         if actuator.force_limited:
-            left.add("ranges of forces", title)
-        freedom = found.freedoms[actuator.target]
-        name = found.words.word(actuator.name, f"{freedom.name}_drive", ACTUATOR)
+            omissions.add("ranges of forces", title)
+        freedom = assembly.freedoms[actuator.target]
+        name = assembly.words.word(actuator.name, f"{freedom.name}_drive", ACTUATOR)
         defaults[name], units[name] = 0.0, _unit(actuator, turns=freedom.turns)
         taken[number] = name
     inputs = Inputs(defaults, units)
     for number, name in taken.items():
-        actuator = found.model.actuators[number]
-        freedom = found.freedoms[actuator.target]
+        actuator = assembly.model.actuators[number]
+        freedom = assembly.freedoms[actuator.target]
         gear = float(actuator.gear[0])
         force = gear * _force(actuator, inputs[name], gear, freedom.place, freedom.rates[0])
         freedom.drives.append(FreedomForce(name, force))
@@ -134,12 +134,12 @@ def _force(actuator: FileActuator, control: ca.SX, gear: float, place: ca.SX, ra
     return gain * control + bias
 
 
-def controls_of(found: Assembly, inputs: Inputs, ctrl: np.ndarray) -> Mapping[str, float]:
+def controls_of(assembly: Assembly, inputs: Inputs, ctrl: np.ndarray) -> Mapping[str, float]:
     """Return the nonzero values of inputs in the controls of a keyframe."""
     names = iter(inputs.posed)
     values: dict[str, float] = {}
-    for actuator in found.model.actuators:
-        if _taken(found.model, actuator) and _acts(found.model, actuator):
+    for actuator in assembly.model.actuators:
+        if _taken(assembly.model, actuator) and _acts(assembly.model, actuator):
             name = next(names)
             if ctrl[actuator.control]:
                 values[name] = float(ctrl[actuator.control])

@@ -132,17 +132,17 @@ def assembled(model: FileModel, counted: set[int]) -> Assembly:
     counted
         The numbers of joints whose whole turns count.
     """
-    found = Assembly(model, UniqueWords(TAKEN), relative=relative_to_root(model))
-    found.carriers[0] = Carrier(None, np.zeros(3))
+    assembly = Assembly(model, UniqueWords(TAKEN), relative=relative_to_root(model))
+    assembly.carriers[0] = Carrier(None, np.zeros(3))
     placed = poses(model, model.qpos0, np.zeros(model.rates))
     for number, body in enumerate(model.bodies):
         if number == 0 or body.welded != number:
             continue
-        mass, centre, inertia = composed(_masses(model, number, found.relative))
+        mass, centre, inertia = composed(_masses(model, number, assembly.relative))
         inertia[np.abs(inertia) < ROUNDING * np.max(np.abs(inertia))] = 0.0
         pose = placed[number].then(centre, np.eye(3))
-        name = found.words.word(body.name, f"body_{number}", BODY)
-        found.carriers[number] = Carrier(
+        name = assembly.words.word(body.name, f"body_{number}", BODY)
+        assembly.carriers[number] = Carrier(
             Body(
                 name,
                 mass,
@@ -153,11 +153,11 @@ def assembled(model: FileModel, counted: set[int]) -> Assembly:
             centre,
         )
     numbers = {id(joint): number for number, joint in enumerate(model.joints)}
-    for number in found.carriers:
+    for number in assembly.carriers:
         links = model.joints_of(number)
         if links:
-            _join(found, number, {numbers[id(link)]: link for link in links}, counted)
-    return found
+            _join(assembly, number, {numbers[id(link)]: link for link in links}, counted)
+    return assembly
 
 
 def _masses(
@@ -177,22 +177,24 @@ def _masses(
     return found
 
 
-def _join(found: Assembly, number: int, links: Mapping[int, FileJoint], counted: set[int]) -> None:
+def _join(
+    assembly: Assembly, number: int, links: Mapping[int, FileJoint], counted: set[int]
+) -> None:
     """Put the joints of a body between it and its parent."""
-    model = found.model
-    body, carrier = model.bodies[number], found.carriers[number]
+    model = assembly.model
+    body, carrier = model.bodies[number], assembly.carriers[number]
     own = carrier.body
     assert own is not None
     names = {
-        place: found.words.word(link.name, f"{own.name}_{link.kind}", JOINT)
+        place: assembly.words.word(link.name, f"{own.name}_{link.kind}", JOINT)
         for place, link in links.items()
     }
-    base = found.frame(body.parent, body.position, matrix_of(body.rotation))
+    base = assembly.frame(body.parent, body.position, matrix_of(body.rotation))
     tip = carrier.frame(np.zeros(3), np.eye(3))
     if len(links) > 1:
-        name = found.words.word(f"{own.name}_chain", "chain", JOINT)
+        name = assembly.words.word(f"{own.name}_chain", "chain", JOINT)
         chain = Chain(name, base, tip, tuple(links.values()))
-        found.joints.append(chain)
+        assembly.joints.append(chain)
         ways, turns = iter(chain.slides), iter(chain.turns)
         speeds, spins = iter(chain.slide_rates), iter(chain.turn_rates)
         for place, link in links.items():
@@ -205,33 +207,33 @@ def _join(found: Assembly, number: int, links: Mapping[int, FileJoint], counted:
                 made = Freedom(
                     *about, [next(spins)], direction=next(turns), counted=place in counted
                 )
-            found.freedoms[place] = made
+            assembly.freedoms[place] = made
         return
     ((place, link),) = links.items()
-    found.freedoms[place] = _single(found, number, names[place], link, place in counted)
+    assembly.freedoms[place] = _single(assembly, number, names[place], link, place in counted)
 
 
-def _single(found: Assembly, number: int, name: str, link: FileJoint, counted: bool) -> Freedom:
+def _single(assembly: Assembly, number: int, name: str, link: FileJoint, counted: bool) -> Freedom:
     """Put the only joint of a body in its place, and return the motion that it leaves."""
-    body, carrier = found.model.bodies[number], found.carriers[number]
+    body, carrier = assembly.model.bodies[number], assembly.carriers[number]
     tip = carrier.frame(np.zeros(3), np.eye(3))
     if link.kind == "free":
         turning = tip.rotation.T @ tip.angular_velocity
         return Freedom(name, link, [*ca.vertsplit(tip.velocity), *ca.vertsplit(turning)])
     axes = np.eye(3) if link.kind == "ball" else axes_with_third(link.axis.tolist())
     base = matrix_of(body.rotation)
-    first = found.frame(body.parent, body.position + base @ link.position, base @ axes)
+    first = assembly.frame(body.parent, body.position + base @ link.position, base @ axes)
     second = carrier.frame(link.position, axes)
     if link.kind == "ball":
-        found.joints.append(Spherical(name, first, second))
+        assembly.joints.append(Spherical(name, first, second))
         turning = second.angular_velocity - first.angular_velocity
         return Freedom(name, link, ca.vertsplit(tip.rotation.T @ turning))
     if link.kind == "slide":
         slide = Prismatic(name, first, second, axis=2)
-        found.joints.append(slide)
+        assembly.joints.append(slide)
         return Freedom(name, link, [slide.speed], way=slide.displacement)
     hinge = Revolute(name, first, second)
-    found.joints.append(hinge)
+    assembly.joints.append(hinge)
     turned = direction(first, second, hinge.axis)
     return Freedom(name, link, [hinge.rate], direction=turned, counted=counted)
 

@@ -15,7 +15,7 @@ from daesolve.multibody.model_files.assembly import JOINT as JOINT_NAMES
 from daesolve.multibody.model_files.assembly import Assembly
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.kinematics import matrix_of
-from daesolve.multibody.model_files.left_out import Left
+from daesolve.multibody.model_files.left_out import Omissions
 from daesolve.multibody.model_files.model import FileEquality, FileModel
 from daesolve.multibody.places import Frame
 
@@ -84,51 +84,53 @@ def counted_by_equalities(model: FileModel) -> set[int]:
     }
 
 
-def add_equalities(found: Assembly, left: Left) -> None:
+def add_equalities(assembly: Assembly, omissions: Omissions) -> None:
     """Add the equalities of a model to its mechanism."""
-    model = found.model
+    model = assembly.model
     held = holding(model)
     numbers = {number for number, _ in held}
     for number, entry in enumerate(model.equalities):
         if number not in numbers:
-            left.add("inactive equalities", entry.name or f"number {number}")
+            omissions.add("inactive equalities", entry.name or f"number {number}")
     for number, entry in held:
         if entry.kind not in (CONNECT, WELD, JOINT):
-            left.add("equalities of tendons and flexes", entry.name or f"number {number}")
+            omissions.add("equalities of tendons and flexes", entry.name or f"number {number}")
             continue
-        found.equalities += 1
+        assembly.equalities += 1
         if entry.kind == JOINT:
-            first = found.freedoms[entry.first]
-            second = found.freedoms[entry.second] if entry.second >= 0 else None
-            name = found.words.word(entry.name, f"{first.name}_equality", JOINT_NAMES)
-            found.parts.append(JointEquality(name, first, second, entry.data[:5]))
+            first = assembly.freedoms[entry.first]
+            second = assembly.freedoms[entry.second] if entry.second >= 0 else None
+            name = assembly.words.word(entry.name, f"{first.name}_equality", JOINT_NAMES)
+            assembly.parts.append(JointEquality(name, first, second, entry.data[:5]))
             continue
-        places = _places(found, entry)
+        places = _places(assembly, entry)
         kind = "connect" if entry.kind == CONNECT else "weld"
         if places[0].body is places[1].body:
-            left.add("equalities within one body", entry.name or f"number {number}")
-            found.equalities -= 1
+            omissions.add("equalities within one body", entry.name or f"number {number}")
+            assembly.equalities -= 1
             continue
         pair = "_".join(place.body.name for place in places)
-        name = found.words.word(entry.name, f"{pair}_{kind}", JOINT_NAMES)
+        name = assembly.words.word(entry.name, f"{pair}_{kind}", JOINT_NAMES)
         turns = entry.kind == CONNECT or entry.data[TURNING] == 0.0
         made = Spherical if turns else Fixed
-        found.joints.append(made(name, *places))
+        assembly.joints.append(made(name, *places))
 
 
-def _places(found: Assembly, entry: FileEquality) -> tuple[Frame, Frame]:
+def _places(assembly: Assembly, entry: FileEquality) -> tuple[Frame, Frame]:
     """Return the two frames that an equality holds together."""
     data = entry.data
     if entry.between == SITES:
-        sites = [found.model.sites[number] for number in (entry.first, entry.second)]
-        frames = [found.frame(site.body, site.position, matrix_of(site.rotation)) for site in sites]
+        sites = [assembly.model.sites[number] for number in (entry.first, entry.second)]
+        frames = [
+            assembly.frame(site.body, site.position, matrix_of(site.rotation)) for site in sites
+        ]
         return frames[0], frames[1]
     if entry.kind == CONNECT:
         return (
-            found.frame(entry.first, data[:3], np.eye(3)),
-            found.frame(entry.second, data[3:6], np.eye(3)),
+            assembly.frame(entry.first, data[:3], np.eye(3)),
+            assembly.frame(entry.second, data[3:6], np.eye(3)),
         )
     return (
-        found.frame(entry.first, data[3:6], matrix_of(data[6:10])),
-        found.frame(entry.second, data[:3], np.eye(3)),
+        assembly.frame(entry.first, data[3:6], matrix_of(data[6:10])),
+        assembly.frame(entry.second, data[:3], np.eye(3)),
     )

@@ -28,7 +28,7 @@ from daesolve.multibody.model_files.chains import Chain
 from daesolve.multibody.model_files.equalities import add_equalities, counted_by_equalities
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.kinematics import matrix_of, poses, quaternion_of
-from daesolve.multibody.model_files.left_out import Left, LeftOut, add_what_is_not_read
+from daesolve.multibody.model_files.left_out import LeftOut, Omissions, add_what_is_not_read
 from daesolve.multibody.model_files.model import FileJoint, FileModel
 from daesolve.multibody.model_files.parsing import parsed
 from daesolve.multibody.places import Frame
@@ -268,14 +268,14 @@ def read(path: str | Path, *, within: str | Path | None = None) -> FileMechanism
 def mechanism_of(model: FileModel, path: Path) -> FileMechanism:
     """Return the mechanism of a compiled model; see `read`."""
     model = _switched(with_rotors(model))
-    left = Left()
-    add_what_is_not_read(model, left)
+    omissions = Omissions()
+    add_what_is_not_read(model, omissions)
     assembly = assembled(model, _counted(model))
     bodies = [carrier.body for carrier in assembly.carriers.values() if carrier.body is not None]
     if not bodies:
         raise ModelFileError(f"{path} has no body that can move")
-    add_equalities(assembly, left)
-    inputs = add_actuators(assembly, left)
+    add_equalities(assembly, omissions)
+    inputs = add_actuators(assembly, omissions)
     gravity = np.zeros(3) if model.switched_off(NO_GRAVITY) else model.gravity
     _check_lifting(model, gravity)
     weightless = Weightless(_lifted(assembly), gravity)
@@ -287,7 +287,7 @@ def mechanism_of(model: FileModel, path: Path) -> FileMechanism:
         path=path,
         assembly=assembly,
         inputs=inputs,
-        left_out=left.all,
+        left_out=omissions.all,
     )
 
 

@@ -78,7 +78,7 @@ class LeftOut:
         return f"left out of the file: {self.kind}{named}; {self.effect}"
 
 
-class Left:
+class Omissions:
     """What is left out, as it is found."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class Left:
         )
 
 
-def add_what_is_not_read(model: FileModel, left: Left) -> None:
+def add_what_is_not_read(model: FileModel, omissions: Omissions) -> None:
     """List everything that does not become part of the mechanism.
 
     Raises
@@ -123,28 +123,28 @@ def add_what_is_not_read(model: FileModel, left: Left) -> None:
     for kind, entries in listed.items():
         found = [name or f"number {n}" for n, (name, there) in enumerate(entries) if there]
         if found:
-            left.add(kind, *found)
+            omissions.add(kind, *found)
     for kind, names in model.unread.items():
-        left.add(kind, *names)
-    _add_contacts(model, left)
+        omissions.add(kind, *names)
+    _add_contacts(model, omissions)
     if model.density or model.viscosity:
-        left.add("the fluid")
+        omissions.add("the fluid")
     counts = {"plugin": "plugins", "skin": "skins", "hfield": "height fields"}
     for name, kind in counts.items():
         if model.counts[name]:
-            left.add(kind)
+            omissions.add(kind)
     if model.missing:
-        left.add("files that are missing", *model.missing)
+        omissions.add("files that are missing", *model.missing)
 
 
-def _add_contacts(model: FileModel, left: Left) -> None:
+def _add_contacts(model: FileModel, omissions: Omissions) -> None:
     if model.switched_off(1, 16):
         return
     names = _touching(model)
     if names:
-        left.add("contacts between geoms", *names)
+        omissions.add("contacts between geoms", *names)
     if model.counts["pair"]:
-        left.add("pairs of geoms")
+        omissions.add("pairs of geoms")
 
 
 def _check_joint(joint: FileJoint, title: str) -> None:

@@ -105,7 +105,7 @@ def _model_of(path: Path, seconds: float) -> dict[str, Any]:
 
 
 @dataclass(eq=False)
-class _Looked:
+class _FileContents:
     """What is found in one file.
 
     Parameters
@@ -189,22 +189,22 @@ def sources(path: Path, within: Path | None = None) -> list[Path]:
         home = path.parent if within is None else within.resolve()
     except (OSError, ValueError, RuntimeError) as error:  # a loop of links, a null character
         raise ModelFileError(f"{str(path)!r} cannot be read: {error}") from None
-    looked: dict[Path, _Looked] = {}
-    _gather(path, path.parent, home, (), looked)
-    root = looked[path].root
+    contents: dict[Path, _FileContents] = {}
+    _gather(path, path.parent, home, (), contents)
+    root = contents[path].root
     if root not in ROOTS:
         known = " or ".join(f"<{name}> ({kind})" for name, kind in ROOTS.items())
         raise ModelFileError(
             f"{path} is not a model file: it begins with <{root}>, not with {known}"
         )
-    count = sum(own.bodies for own in looked.values())
+    count = sum(file.bodies for file in contents.values())
     if count > MOST_BODIES:
         raise ModelFileError(
             f"{path} has {count} bodies, but a model may have at most {MOST_BODIES}"
         )
-    found = dict.fromkeys(looked)
-    folders = [path.parent, *(path.parent / f for own in looked.values() for f in own.folders)]
-    for name in (name for own in looked.values() for name in own.names):
+    found = dict.fromkeys(contents)
+    folders = [path.parent, *(path.parent / f for file in contents.values() for f in file.folders)]
+    for name in (name for file in contents.values() for name in file.names):
         found |= dict.fromkeys(_assets(path, home, folders, name))
     return list(found)
 
@@ -227,25 +227,25 @@ def _leads_out(path: Path, name: str, home: Path) -> NoReturn:
 
 
 def _gather(
-    path: Path, base: Path, home: Path, above: tuple[Path, ...], looked: dict[Path, _Looked]
+    path: Path, base: Path, home: Path, above: tuple[Path, ...], contents: dict[Path, _FileContents]
 ) -> None:
     if path in above:
         raise ModelFileError(f"{above[0]} includes {path.name} within itself")
-    if path in looked:
+    if path in contents:
         return
-    looked[path] = _looked_at(path)
-    for name in looked[path].included:
+    contents[path] = _scan(path)
+    for name in contents[path].included:
         inner = (base / name).resolve()
         if not inner.is_relative_to(home):
             _leads_out(path, name, home)
         if not inner.is_file():
             raise ModelFileError(f"{path} includes {name!r}, which does not exist")
-        _gather(inner, base, home, (*above, path), looked)
+        _gather(inner, base, home, (*above, path), contents)
 
 
-def _looked_at(path: Path) -> _Looked:
+def _scan(path: Path) -> _FileContents:
     content = _content(path)
-    found = _Looked(path)
+    found = _FileContents(path)
     reader = expat.ParserCreate()
     reader.StartElementHandler = found.begins
     reader.EndElementHandler = found.ends
