@@ -165,11 +165,18 @@ class GripWatch(Watch):
         place = float(grip.times[last]), grip.states[last].copy()
         return self._record(LostGrip(time, *place, goals, dependence))
 
+    @property
+    def ending(self) -> Loss | None:
+        """The loss that ends the run; None if there is none, or the run goes on past it."""
+        if self.lost is None or self._passes:
+            return None
+        at_rest = set(self.lost.goals) <= set(self.problem.singular_goals)
+        return None if at_rest and self._steps_over else self.lost
+
     def _record(self, lost: LostGrip) -> Loss | None:
         """Remember a loss; return it if it ends the run."""
         self.lost = lost
-        at_rest = set(lost.goals) <= set(self.problem.singular_goals)
-        return None if self._passes or (at_rest and self._steps_over) else lost
+        return self.ending
 
     def _losses(self, steps: _Grip) -> dict[str, int]:
         """Return the first step at which each goal has lost its grip, if it has."""

@@ -379,6 +379,7 @@ class Monitor:
         self.first_steps.clear()
         # Runs that were begun before watches had an entry of their own have theirs here.
         restore_states(self.watches, saved.get("watches", {"grip": saved, **saved}))
+        self.loss = None if self.grip is None else self.grip.ending
 
     def drift(self) -> Mapping[str, Drift]:
         """Return the drift of everything watched."""
