@@ -8,8 +8,7 @@ at zero or grazes it, a step that does not agree with the equations), the segmen
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,18 +17,17 @@ import numpy as np
 
 from daesolve.core.expressions.intervals import TimeGuards
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.solvers.kernel_stepping import KernelIntegrator, steps_that_fit
 from daesolve.core.solvers.segment import (
+    Block,
     EventHit,
     Observer,
+    Segment,
     SegmentEnd,
     State,
     Status,
-    believed,
-    keeps,
-    stacked,
 )
+from daesolve.core.solvers.series_block import steps_at_once
 from daesolve.core.solvers.series_events import scheduled, time_guards
 from daesolve.core.solvers.step_checks import LATE, MARGIN, UNSEEN, followed
 from daesolve.core.solvers.taylor_kernel import halting
@@ -79,31 +77,27 @@ class KernelEventIntegrator:
         if start.time == until:
             return self.closer.segment(start, until, at, observe)
         march, _ = self.begin(start, until)
-        way = _Way(start, until, at)
+        segment = Segment(self.problem, start, until, at, observe)
         most, outcome = STEPS, halting.GOES_ON
-        while outcome == halting.GOES_ON and way.time != until:
-            allowed = getattr(observe, "remaining", None)
-            if allowed is not None:
-                most = min(most, max(-(-allowed // march.order), 1))
+        while outcome == halting.GOES_ON and segment.time != until:
+            most = min(most, steps_at_once(segment, march.order))
             room = self._room = self._room.grown_to(most)
             taken, outcome, index = self._taken(room, most)
             if outcome == halting.UNDECIDED:
-                # From here on the closer examination takes over, which knows less of guards of
-                # time.
-                here = State(way.time, way.state, start.p)
-                stop = scheduled(self._times, way.time, until, start.p)
-                rest = at[len(way.samples) :]
-                rest = rest[way.sign * (stop - rest) >= 0.0]
-                whole = way.joined(self.closer.segment(here, stop, rest, observe))
-                pauses = whole.status is Status.REACHED and stop != until
-                return replace(whole, status=Status.PAUSED) if pauses else whole
-            if taken and way.take(room, taken, observe, march.order):
-                return way.end(Status.HALTED)
-            if index >= 0:
-                way.hits.append(EventHit(index, way.time, way.state))
-                return way.end(Status.STOPPED)
+                return self._looked_closer(segment)
+            if taken and segment.take(_Block(segment, room, taken, index, march.order)):
+                break
             most = min(2 * most, self._most)
-        return way.end(Status.REACHED)
+        return segment.end()
+
+    def _looked_closer(self, segment: Segment) -> SegmentEnd:
+        """Let the closer examination take over, which knows less of guards of time."""
+        until, p = segment.until, segment.start.p
+        stop = scheduled(self._times, segment.time, until, p)
+        here, rest = State(segment.time, segment.state, p), segment.pending(stop)
+        whole = segment.end().followed_by(self.closer.segment(here, stop, rest, segment.observe))
+        pauses = whole.status is Status.REACHED and stop != until
+        return replace(whole, status=Status.PAUSED) if pauses else whole
 
     def begin(self, start: State, until: float) -> tuple[LaneStepper, np.ndarray]:
         """Return the steps that begin somewhere, and the guards as `march_to_guards` takes them."""
@@ -161,82 +155,44 @@ class _Room:
             return self
         return _Room.of(steps, self.ends.shape[1], self.series.shape[2] - 1)
 
-    def copied(self, times: np.ndarray, states: np.ndarray) -> LaneStretch:
-        """Return the first steps, whose ends are given, in memory of their own."""
-        when, series = self.when[: len(times), :, 0].copy(), self.series[: len(times)].copy()
-        return LaneStretch(when, series, float(times[-1]), states[-1])
 
-    def states_at(self, taken: int, moments: np.ndarray) -> np.ndarray:
-        """Return the states, (j, size), at times, (j,), in their order, within the first steps."""
-        return compiled.states_at(compiled.VERSION, self.series, self.when, taken, moments)
-
-
-def passages_of(met: np.ndarray, when: np.ndarray) -> Iterator[tuple[int, float]]:
-    """Yield guards and the times at which they pass, s, as `march_to_guards` writes them."""
-    for guard, step, elapsed in met.tolist():
-        high, low, _ = when[int(step), :, 0].tolist()
-        yield int(guard), high + (low + elapsed)
+def recorded(met: np.ndarray, when: np.ndarray, within: LaneStretch) -> list[EventHit]:
+    """Return passages as `march_to_guards` writes them."""
+    if not len(met):
+        return []
+    guards, steps, elapsed = met[:, 0].astype(int), met[:, 1].astype(int), met[:, 2]
+    moments = when[steps, 0] + (when[steps, 1] + elapsed)
+    found = zip(guards.tolist(), moments.tolist(), within(moments), strict=True)
+    return [EventHit(*hit) for hit in found]
 
 
-class _Way:
-    """A segment under way.
+class _Block(Block):
+    """Steps in the memory of a march, with what was found in them."""
 
-    Parameters
-    ----------
-    start, until, at
-        Those of the segment.
-    """
+    def __init__(self, segment: Segment, room: _Room, taken: int, index: int, order: int) -> None:
+        times = np.append(segment.time, room.times[:taken])
+        states = np.vstack([segment.state, room.ends[:taken]])
+        super().__init__(times, states)
+        self._room, self._sign, self._index, self._order = room, segment.sign, index, order
+        when, series = room.when[:taken, :, 0].copy(), room.series[:taken]
+        self._within = LaneStretch(when, series, float(times[-1]), states[-1])
 
-    def __init__(self, start: State, until: float, at: np.ndarray) -> None:
-        self.time, self.state, self.at = start.time, start.x.copy(), at
-        self.sign = 1.0 if until >= start.time else -1.0
-        self.samples: list[np.ndarray] = []
-        for _ in itertools.takewhile(lambda time: time == start.time, at):
-            self.samples.append(start.x.copy())
-        self.hits: list[EventHit] = []
-        self.steps = self.evaluations = 0
+    def hits(self) -> list[EventHit]:
+        """Return what was recorded, and the guard that interrupts."""
+        room, end = self._room, (float(self.times[-1]), self.states[-1])
+        found = recorded(room.met[: room.met_count[0]], room.when[:, :, 0], self._within)
+        hits = [hit for hit in found if self._sign * (hit.time - end[0]) <= 0.0]
+        hits.sort(key=lambda hit: self._sign * hit.time)
+        return hits if self._index < 0 else [*hits, EventHit(self._index, *end)]
 
-    def take(self, room: _Room, taken: int, observe: Observer, order: int) -> bool:
-        """Take in steps; return whether they are the last that the observer wants."""
-        count = believed(observe, room.times[:taken], room.ends[:taken])
-        times, states = room.times[:count].copy(), room.ends[:count].copy()
-        if count:
-            self.time, self.state = float(times[-1]), states[-1].copy()
-        known = len(self.samples)
-        pending = self.at[known : max(self._reached(), known)]
-        if len(pending):
-            self.samples.extend(room.states_at(taken, pending))
-        for guard, moment in passages_of(room.met[: room.met_count[0]], room.when):
-            if self.sign * (moment - self.time) <= 0.0:
-                state = room.states_at(taken, np.array([moment]))[0]
-                self.hits.append(EventHit(guard, moment, state))
-        if room.met_count[0]:
-            self.hits.sort(key=lambda hit: self.sign * hit.time)
-        self.steps, self.evaluations = self.steps + count, self.evaluations + count * order
-        dense = room.copied(times, states) if count and keeps(observe) else None
-        block = StepBlock(times, states, count * order, dense=dense)
-        halts = bool(count) and bool(observe(block))
-        return halts or count != taken
+    def samples(self, times: np.ndarray) -> np.ndarray:
+        """Return states by the series."""
+        return self._within(times)
 
-    def _reached(self) -> int:
-        """Return how many sample times have been reached."""
-        if self.sign > 0.0:
-            return int(self.at.searchsorted(self.time, side="right"))
-        return len(self.at) - int(self.at[::-1].searchsorted(self.time, side="left"))
+    def evaluations(self, kept: int) -> int:
+        """Count an evaluation for each order."""
+        return kept * self._order
 
-    def joined(self, rest: SegmentEnd) -> SegmentEnd:
-        """Return the end of the segment, whose rest another integrator has integrated."""
-        return self.end(rest.status).followed_by(rest)
-
-    def end(self, status: Status) -> SegmentEnd:
-        """Return the end of the segment."""
-        return SegmentEnd(
-            status,
-            "",
-            self.time,
-            self.state,
-            stacked(self.samples, len(self.state)),
-            tuple(self.hits),
-            self.steps,
-            self.evaluations,
-        )
+    def kept(self) -> LaneStretch:
+        """Return the series in memory of their own."""
+        return self._within.copied()

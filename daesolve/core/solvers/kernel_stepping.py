@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -59,7 +59,6 @@ class KernelIntegrator(SeriesIntegrator):
         interrupted = any(event.then.interrupts for event in problem.guarded)
         # One lane of several ends by itself where something happens.
         self.first = FIRST_PIECE if interrupted and lane is None else PIECE
-        self.shares = lane is not None
         if lane is None:
             lane = Lane(LaneStepper(instructions(problem.rhs, bounded=bounded), tolerance))
         self.lane = lane
@@ -87,7 +86,7 @@ class KernelIntegrator(SeriesIntegrator):
                 start.p,
                 times,
                 states,
-                _Within(stretch, self.shares),
+                stretch,
                 lane.order,
                 failure,
                 seen=stretch.seen,
@@ -142,24 +141,8 @@ class _Stuck:
 class _KernelBlock(SeriesBlock):
     """Steps of the kernel."""
 
+    dense: LaneStretch
+
     def kept(self) -> LaneStretch | None:
-        """Return the series; the steps of lanes use the same memory again."""
-        within = self.dense
-        return within.stretch.kept(shared=within.shared) if isinstance(within, _Within) else None
-
-
-@dataclass(frozen=True)
-class _Within:
-    """The states within the steps of a stretch."""
-
-    stretch: LaneStretch
-    shared: bool
-
-    @property
-    def tcs(self) -> np.ndarray:
-        """(k, size, order + 1) the Taylor coefficients of each step."""
-        return self.stretch.coefficients
-
-    def __call__(self, moments: np.ndarray) -> np.ndarray:
-        """Return the states, (j, size), at times."""
-        return self.stretch.at(moments)
+        """Return the series."""
+        return self.dense.kept()

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -236,7 +236,7 @@ class SharedLane(Lane):
         self._hand_over()
         if looked or not calm:
             # The memory of the series is that of the next steps too.
-            self.found.append(replace(stretch, coefficients=stretch.coefficients.copy()))
+            self.found.append(stretch.copied())
 
     def _hand_over(self) -> None:
         """Let the run see the steps that were passed over."""

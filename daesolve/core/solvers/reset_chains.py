@@ -19,7 +19,7 @@ from daesolve.core.expressions.translation import function_of
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.solvers.grazing import guard_rates
 from daesolve.core.solvers.guard_terms import GuardTerms, Limits
-from daesolve.core.solvers.kernel_events import KernelEventIntegrator, passages_of
+from daesolve.core.solvers.kernel_events import KernelEventIntegrator, recorded
 from daesolve.core.solvers.segment import EventHit, State
 from daesolve.core.solvers.taylor_kernel import chaining
 from daesolve.core.solvers.taylor_kernel.marching import LaneStretch
@@ -70,27 +70,20 @@ class ResetChain:
         """Return what guards that only are recorded passed between two resets."""
         first, last = (int(self.steps[reset - 1]) if reset else 0), int(self.steps[reset])
         own = slice(self.met[reset - 1] if reset else 0, self.met[reset])
-        return [
-            EventHit(guard, moment, self.states_at(first, last, np.array([moment]))[0])
-            for guard, moment in passages_of(self.passages[own], self.when)
-        ]
+        return recorded(self.passages[own], self.when, self._stretch(first, last))
 
     def states_at(self, first: int, last: int, moments: np.ndarray) -> np.ndarray:
-        """Return the states, (j, size), at times within some steps, in their order."""
-        halting: Any = chaining.halting
-        own = slice(first, last)
-        return halting.states_at(
-            halting.VERSION, self.series[own], self.when[own], last - first, moments
-        )
+        """Return the states, (j, size), at times within some steps."""
+        return self._stretch(first, last)(moments)
 
     def block(self, first: int, last: int, *, keeps: bool) -> StepBlock:
         """Return some steps, with what is within them if that is kept."""
-        times, states = self.times[first:last], self.states[first:last]
-        if not keeps or last == first:
-            return StepBlock(times, states)
-        when, series = self.when[first:last, :, 0].copy(), self.series[first:last].copy()
-        dense = LaneStretch(when, series, float(times[-1]), states[-1])
-        return StepBlock(times, states, dense=dense)
+        dense = self._stretch(first, last).copied() if keeps and last > first else None
+        return StepBlock(self.times[first:last], self.states[first:last], dense=dense)
+
+    def _stretch(self, first: int, last: int) -> LaneStretch:
+        when, series = self.when[first:last], self.series[first:last]
+        return LaneStretch(when, series, float(self.times[last - 1]), self.states[last - 1])
 
 
 class ResetChains:
@@ -162,7 +155,7 @@ class ResetChains:
         return ResetChain(
             which[:, 0], which[:, 1], which[:, 2], moments, before, after,
             times[:taken].copy(), ends[:taken].copy(), met[: which[-1, 2] if resets else 0].copy(),
-            series[:taken], when[:taken],
+            series[:taken], when[:taken, :, 0].copy(),
         )  # fmt: skip
 
 

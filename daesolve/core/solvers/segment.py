@@ -432,8 +432,12 @@ class Segment:
 
     def pending(self, end: float) -> np.ndarray:
         """Return the sample times up to an end at which no sample has been taken yet."""
-        rest = self.at[len(self.samples) :]
-        return rest[self.sign * (rest - end) <= 0.0]
+        taken = len(self.samples)
+        if self.sign > 0.0:
+            reached = int(self.at.searchsorted(end, side="right"))
+        else:
+            reached = len(self.at) - int(self.at[::-1].searchsorted(end, side="left"))
+        return self.at[taken : max(reached, taken)]
 
     def _drop_samples(self, end: float) -> None:
         """Drop the samples beyond an end."""

@@ -449,25 +449,3 @@ def march_to_guards(
                     at_end(rows, stride, numbers, outputs, states, span, guards, step, met),
                 )
     return len(when), GOES_ON, -1
-
-
-@kept
-def states_at(version, series, when, taken, moments):
-    """Return the states, (j, states), at times, (j,), in their order, within the first steps."""
-    states, order = series.shape[1], series.shape[2] - 1
-    found = np.empty((len(moments), states))
-    step = 0
-    forwards = when[0, 2, 0] > 0.0
-    for i in range(len(moments)):
-        moment = moments[i]
-        while step + 1 < taken and (
-            when[step + 1, 0, 0] <= moment if forwards else when[step + 1, 0, 0] >= moment
-        ):
-            step += 1
-        h = (moment - when[step, 0, 0]) - when[step, 1, 0]
-        for s in range(states):
-            v = 0.0
-            for k in range(order, -1, -1):
-                v = series[step, s, k] + h * v
-            found[i, s] = v
-    return found

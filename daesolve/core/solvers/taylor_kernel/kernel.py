@@ -342,17 +342,26 @@ def march(version, w, work, stride, given, table, order, x, low, time, end, foun
 
 
 @kept
-def between(version, series, steps, distances):
-    """Return the states, (j, states), at distances from the starts of steps, both (j,).
+def states_within(version, series, when, moments):
+    """Return the states, (j, states), at times, (j,), within steps, by their series.
 
-    series: (steps, states, order + 1) coefficients.
+    series, when: (steps, states, order + 1), and the start of each step, in two numbers, and its
+    length, (steps, 3).
     """
-    found = np.empty((len(steps), series.shape[1]))
-    for i in range(len(steps)):
-        own, h = series[steps[i]], distances[i]
+    found = np.empty((len(moments), series.shape[1]))
+    sign = math.copysign(1.0, when[0, 2])
+    for i in range(len(moments)):
+        step, above = 0, len(when)
+        while above - step > 1:
+            middle = (step + above) // 2
+            if sign * when[middle, 0] <= sign * moments[i]:
+                step = middle
+            else:
+                above = middle
+        h = (moments[i] - when[step, 0]) - when[step, 1]
         for s in range(series.shape[1]):
             v = 0.0
             for k in range(series.shape[2] - 1, -1, -1):
-                v = own[s, k] + h * v
+                v = series[step, s, k] + h * v
             found[i, s] = v
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from daesolve.core.solvers.taylor_kernel.instructions import Instructions
 
 compiled: Any = kernel
 take_steps: Callable[..., int] = compiled.march
-states_between: Callable[..., np.ndarray] = compiled.between
+states_within: Callable[..., np.ndarray] = compiled.states_within
 LINE = 8
 """Numbers of a line of the processor's cache, at which rows begin; and of a block, which may reach
 beyond the last row."""
@@ -97,48 +96,41 @@ class LaneStretch:
         """(k + 1, states) the states there."""
         return np.vstack([self.coefficients[:, :, 0], self.state])
 
-    @cached_property
-    def _ordered(self) -> tuple[float, np.ndarray]:
-        """The sign of time, and the starts of the steps with it, so that they grow."""
-        sign = math.copysign(1.0, self.when[0, 2])
-        return sign, np.ascontiguousarray(sign * self.when[:, 0])
-
-    def __call__(self, moments: np.ndarray) -> np.ndarray:
-        """Return the states, (j, states), at times, (j,), within the steps."""
-        return self.at(moments)
+    @property
+    def tcs(self) -> np.ndarray:
+        """The Taylor coefficients of each step."""
+        return self.coefficients
 
     @property
     def nbytes(self) -> int:
         """How much memory the series take."""
         return self.coefficients.nbytes
 
-    def kept(self, *, shared: bool) -> LaneStretch | None:
-        """Return the steps for later; None if the series are gone.
-
-        They are copied if others share their memory, or most of it is idle.
-        """
+    def kept(self) -> LaneStretch | None:
+        """Return the steps for later, without idle memory; None if the series are gone."""
         whole = self.coefficients.base
-        if not shared and (whole is None or whole.nbytes <= 2 * self.nbytes):
-            return self
-        return replace(self, when=self.when.copy(), coefficients=self.coefficients.copy())
+        return self if whole is None or whole.nbytes <= 2 * self.nbytes else self.copied()
 
-    def at(self, moments: np.ndarray) -> np.ndarray:
+    def copied(self) -> LaneStretch:
+        """Return the steps in memory of their own."""
+        when, coefficients = self.when.copy(), self.coefficients.copy()
+        return LaneStretch(when, coefficients, self.end, self.state, self.seen)
+
+    def __call__(self, moments: np.ndarray) -> np.ndarray:
         """Return the states, (j, states), at times, (j,), within the steps."""
-        sign, ordered = self._ordered
-        steps = np.maximum(np.searchsorted(ordered, sign * moments, side="right") - 1, 0)
-        distances = (moments - self.when[steps, 0]) - self.when[steps, 1]
-        return states_between(compiled.VERSION, self.coefficients, steps, distances)
+        when = np.ascontiguousarray(self.when)
+        return states_within(compiled.VERSION, self.coefficients, when, moments)
 
 
 @dataclass(frozen=True)
 class UnexaminedStretch(LaneStretch):
     """Steps of which only the starts are kept, (k, states, 1), since they are not examined."""
 
-    def kept(self, *, shared: bool) -> None:
+    def kept(self) -> None:
         """Return none."""
         return
 
-    def at(self, moments: np.ndarray) -> np.ndarray:
+    def __call__(self, moments: np.ndarray) -> np.ndarray:
         """Refuse: what lies within the steps is gone."""
         raise AssertionError(f"the series at {moments} are requested, but were already dropped")
 
