@@ -30,7 +30,7 @@ import daesolve as ds
 from daesolve import analysis
 from daesolve.core.preparation import lately
 from daesolve.core.solvers.scaling import Scaling
-from daesolve.core.solvers.taylor_kernel import marching
+from daesolve.core.solvers.taylor_kernel import lane_stepping
 from daesolve.ensembles.batches import run_batch
 from daesolve.plugins.bound_case import BoundCase
 
@@ -46,7 +46,7 @@ WAYS = {"one by one": False, "in lanes": True}
 """Whether members run side by side."""
 PARTS: dict[str, tuple[object, str]] = {
     "integrate": (Scaling, "segment"),
-    "steps": (marching, "take_steps"),
+    "steps": (lane_stepping, "take_steps"),
 }
 """The separately timed parts: name and location. Steps are part of the integration."""
 FEW = 16

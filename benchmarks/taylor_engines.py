@@ -26,7 +26,7 @@ from daesolve.core.run.integration.run_options import requested_by
 from daesolve.core.solvers import State
 from daesolve.core.solvers.heyoka_code import translated
 from daesolve.core.solvers.taylor_kernel.instructions import instructions
-from daesolve.core.solvers.taylor_kernel.marching import LaneStepper
+from daesolve.core.solvers.taylor_kernel.lane_stepping import LaneStepper
 from daesolve.plugins.bound_case import BoundCase
 
 from .common.conditions import Conditions, conditions, from_json
@@ -82,16 +82,16 @@ Marching = Callable[[], tuple[int, np.ndarray]]
 
 def kernel(problem: OdeProblem, start: State, until: float, lanes: int) -> Marching:
     """Return a function that integrates by the kernel in a number of lanes."""
-    march = LaneStepper(instructions(problem.rhs), EPSILON, lanes)
+    stepper = LaneStepper(instructions(problem.rhs), EPSILON, lanes)
 
     def run() -> tuple[int, np.ndarray]:
         for lane in range(lanes):
-            march.begin(lane, start.x, start.p, start.time)
-        march.end[:] = until
+            stepper.begin(lane, start.x, start.p, start.time)
+        stepper.end[:] = until
         steps = 0
-        while march.time[0, 0] != until:
-            steps += len(march.steps(200).when)
-        return lanes * steps, march.x[:, 0].copy()
+        while stepper.time[0, 0] != until:
+            steps += len(stepper.steps(200).when)
+        return lanes * steps, stepper.x[:, 0].copy()
 
     return run
 

@@ -11,7 +11,7 @@ import daesolve as ds
 from daesolve.core.preparation.preparing import Prepared, prepare
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.run_options import requested_by
-from daesolve.core.solvers.lanes import LANES, BlockJoiner, SharedMarch
+from daesolve.core.solvers.lanes import LANES, BatchedStepper, BlockJoiner
 from daesolve.ensembles.batches import run_batch, run_in_lanes
 from daesolve.errors import OutOfRangeError, UnsupportedError
 from daesolve.plugins.bound_case import BoundCase
@@ -274,13 +274,13 @@ def test_members_that_reset_go_beside_the_lanes_as_they_go_alone():
 
 def test_steps_near_an_event_are_shown_and_others_are_passed_over():
     problem = prepared(SWINGING.case()).problem
-    march = SharedMarch(ds.Taylor(), problem, 2)
+    stepper = BatchedStepper(ds.Taylor(), problem, 2)
     for lane, x in enumerate((-0.8, -0.7)):
         start = prepared(SWINGING.case().with_values({"x": x}))
-        march.begin(lane, start.initial, start.values, 0.0)
-        march.end[lane], march.values[lane] = 20.0, start.values
-    stretch = march.steps(12)
-    first, other = march.screen.looked_through(stretch, march.values)
+        stepper.begin(lane, start.initial, start.values, 0.0)
+        stepper.end[lane], stepper.values[lane] = 20.0, start.values
+    stretch = stepper.steps(12)
+    first, other = stepper.screen.examine(stretch, stepper.values)
     for lane, seen in enumerate((first, other)):
         states = stretch.of(lane).states
         passing = np.flatnonzero(np.diff(np.sign(states[:, 0])) != 0)
@@ -290,7 +290,7 @@ def test_steps_near_an_event_are_shown_and_others_are_passed_over():
     spoiled = stretch.coefficients.copy()
     spoiled[1, 5, :, 1:] *= 1.0 + 1e-6
     wrong = replace(stretch, coefficients=spoiled)
-    again = march.screen.looked_through(wrong, march.values)
+    again = stepper.screen.examine(wrong, stepper.values)
     assert [seen.sound for seen in again] == [True, False]
 
 
@@ -299,17 +299,17 @@ def test_steps_of_a_few_lanes_alone_are_the_same_in_every_bit_as_among_all():
     problem = prepared(SWINGING.case()).problem
     found = []
     for places in (list(range(16)), [3, 12]):
-        march = SharedMarch(ds.Taylor(), problem, 16)
+        stepper = BatchedStepper(ds.Taylor(), problem, 16)
         for lane in range(16):
             start = prepared(SWINGING.case().with_values({"x": -0.8 + 0.01 * lane}))
-            march.begin(lane, start.initial, start.values, 0.0)
-            march.end[lane] = 20.0
-        memory = np.empty((16, 9, problem.size, march.order + 1))
-        stretch = march.steps_of(places, 9, memory)
+            stepper.begin(lane, start.initial, start.values, 0.0)
+            stepper.end[lane] = 20.0
+        memory = np.empty((16, 9, problem.size, stepper.order + 1))
+        stretch = stepper.steps_of(places, 9, memory)
         own = [stretch.of(places.index(lane)) for lane in (3, 12)]
         assert all(len(one.when) == 9 for one in own)
         found.append([(one.when, one.coefficients, one.state, one.end) for one in own])
-        np.testing.assert_array_equal(march.x[:, [3, 12]].T, [one.state for one in own])
+        np.testing.assert_array_equal(stepper.x[:, [3, 12]].T, [one.state for one in own])
     for one, other in zip(*found, strict=True):
         for part, same_part in zip(one, other, strict=True):
             np.testing.assert_array_equal(part, same_part)

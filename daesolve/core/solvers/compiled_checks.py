@@ -36,7 +36,7 @@ def moves_near(row, lowest, highest, width, largest):
 
 
 @kept
-def restless(version, looks, lowest, highest, width, largest, found):
+def active(version, looks, lowest, highest, width, largest, found):
     """Return which arguments move so much, and come so near, that terms may hide.
 
     Parameters
@@ -57,15 +57,15 @@ def restless(version, looks, lowest, highest, width, largest, found):
 
 
 @kept
-def stirred(version, ends, inside, lowest, highest, width, largest, phases, turned, found):
-    """Return in which motions a step has a restless argument, or a phase that turns far.
+def any_active(version, ends, inside, lowest, highest, width, largest, phases, turned, found):
+    """Return in which motions a step has a active argument, or a phase that turns far.
 
     Parameters
     ----------
     ends, inside
         (lanes, k + 1, m) arguments at the ends of steps, and (lanes, k, m) within, several times.
     lowest, highest, width, largest
-        As in `restless`.
+        As in `active`.
     phases, turned
         (m,) which arguments are phases, and how far one may turn in a step, rad.
     found
@@ -201,13 +201,13 @@ def series_at(
     return found
 
 
-def are_restless(
+def are_active(
     looks: np.ndarray, low: np.ndarray, high: np.ndarray, width: np.ndarray, largest: float
 ) -> np.ndarray:
-    """Return which arguments may hide something, (k, m); see `restless`."""
+    """Return which arguments may hide something, (k, m); see `active`."""
     found = np.empty(looks.shape[1:], dtype=bool)
     ordered = np.ascontiguousarray(looks)
-    _applied(restless, looks.size, ordered, low, high, width, largest, found)
+    _applied(active, looks.size, ordered, low, high, width, largest, found)
     return found
 
 
@@ -231,17 +231,17 @@ def missed(
     return found
 
 
-def are_stirred(
+def have_active(
     ends: np.ndarray,
     inside: tuple[np.ndarray, ...],
     kinds: tuple[np.ndarray, np.ndarray, np.ndarray],
     largest: float,
     turns: tuple[np.ndarray, float],
 ) -> np.ndarray:
-    """Return in which motions something may hide, (lanes,); see `stirred`."""
+    """Return in which motions something may hide, (lanes,); see `any_active`."""
     found = np.empty(len(ends), dtype=bool)
     size = ends.size * (1 + len(inside))
-    _applied(stirred, size, ends, inside, *kinds, largest, *turns, found)
+    _applied(any_active, size, ends, inside, *kinds, largest, *turns, found)
     return found
 
 

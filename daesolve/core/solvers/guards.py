@@ -16,11 +16,11 @@ from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.events import Direction
 from daesolve.core.solvers.dense_segments import AcceptedSteps, inner_times
 from daesolve.core.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, guards_at, hidden
+from daesolve.core.solvers.phase_splitting import split_phases
 from daesolve.core.solvers.resolved_steps import Looks, Table, even_looks, resolved_steps
 from daesolve.core.solvers.resting import goes_back, sizes_of_terms, still_steps
 from daesolve.core.solvers.segment import EventHit, GuardError
 from daesolve.core.solvers.shapes import appears, dips, extrema, unresolved, worth_a_look
-from daesolve.core.solvers.swings import with_swings
 
 LOOKS = 8
 """The number of parts of a step at whose ends guards are evaluated."""
@@ -55,7 +55,7 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> lis
     GuardError
         A guard is not finite where the motion comes to, or swings too often to be searched.
     """
-    steps = with_swings(problem, p, steps)
+    steps = split_phases(problem, p, steps)
     judged = _judged(problem, p, steps)
     worth, looks = _worth(problem, p, steps, judged)
     if not worth:

@@ -32,7 +32,7 @@ from daesolve.core.solvers.series_events import scheduled, time_guards
 from daesolve.core.solvers.step_checks import LATE, MARGIN, UNSEEN, followed
 from daesolve.core.solvers.taylor_kernel import halting
 from daesolve.core.solvers.taylor_kernel.instructions import instructions
-from daesolve.core.solvers.taylor_kernel.marching import LaneStepper, LaneStretch
+from daesolve.core.solvers.taylor_kernel.lane_stepping import LaneStepper, LaneStretch
 
 compiled: Any = halting
 march_to_guards: Callable[..., tuple[int, int, int]] = compiled.march_to_guards
@@ -55,15 +55,15 @@ class KernelEventIntegrator:
 
     def __init__(self, tolerance: float, problem: OdeProblem) -> None:
         self.problem, self.closer = problem, KernelIntegrator(tolerance, problem)
-        self.march = LaneStepper(instructions(followed(problem)), tolerance)
+        self.stepper = LaneStepper(instructions(followed(problem)), tolerance)
         relative = MARGIN * tolerance
         self.tolerances = tolerance, relative, UNSEEN * relative, LATE
-        self._most = min(MOST_STEPS, steps_that_fit(problem.size, self.march.order))
+        self._most = min(MOST_STEPS, steps_that_fit(problem.size, self.stepper.order))
         self._guards = np.zeros((3, len(problem.guarded)))
         for index, event in enumerate(problem.guarded):
             self._guards[:2, index] = event.direction.value, event.then.interrupts
         self._in_force: bytes | None = None
-        self._room = _Room.of(STEPS, problem.size, self.march.order)
+        self._room = _Room.of(STEPS, problem.size, self.stepper.order)
 
     @cached_property
     def _times(self) -> TimeGuards | None:
@@ -76,16 +76,16 @@ class KernelEventIntegrator:
         """
         if start.time == until:
             return self.closer.segment(start, until, at, observe)
-        march, _ = self.begin(start, until)
+        stepper, _ = self.begin(start, until)
         segment = Segment(self.problem, start, until, at, observe)
         most, outcome = STEPS, halting.GOES_ON
         while outcome == halting.GOES_ON and segment.time != until:
-            most = min(most, steps_at_once(segment, march.order))
+            most = min(most, steps_at_once(segment, stepper.order))
             room = self._room = self._room.grown_to(most)
             taken, outcome, index = self._taken(room, most)
             if outcome == halting.UNDECIDED:
                 return self._looked_closer(segment)
-            if taken and segment.take(_Block(segment, room, taken, index, march.order)):
+            if taken and segment.take(_Block(segment, room, taken, index, stepper.order)):
                 break
             most = min(2 * most, self._most)
         return segment.end()
@@ -101,34 +101,34 @@ class KernelEventIntegrator:
 
     def begin(self, start: State, until: float) -> tuple[LaneStepper, np.ndarray]:
         """Return the steps that begin somewhere, and the guards as `march_to_guards` takes them."""
-        march = self.march
+        stepper = self.stepper
         if self._in_force != (in_force := start.p.tobytes()):
-            march.numbers[:, 0] = march.instructions.numbers(start.p)
+            stepper.numbers[:, 0] = stepper.instructions.numbers(start.p)
             self._in_force = in_force
-        march.x[:, 0], march.low[:] = start.x, 0.0
-        march.time[0, 0], march.time[1, 0], march.end[0] = start.time, 0.0, until
+        stepper.x[:, 0], stepper.low[:] = start.x, 0.0
+        stepper.time[0, 0], stepper.time[1, 0], stepper.end[0] = start.time, 0.0, until
         self._guards[2] = 0.0
-        return march, self._guards
+        return stepper, self._guards
 
     def most_steps(self, wanted: int) -> int:
         """Return how many steps fit in memory, at most so many."""
-        return min(wanted, steps_that_fit(self.problem.size, self.march.order))
+        return min(wanted, steps_that_fit(self.problem.size, self.stepper.order))
 
     def _taken(self, room: _Room, most: int) -> tuple[int, int, int]:
         """Take at most so many steps; see `march_to_guards`."""
-        march = self.march
+        stepper = self.stepper
         room.met_count[0] = 0
         return march_to_guards(
-            compiled.VERSION, march.work, march.stride, march.numbers, march.table, march.order,
-            march.x, march.low, march.time, march.end, self.tolerances, self._guards,
-            march.instructions.borders, room.series, room.when[:most], room.times, room.ends,
-            (room.met, room.met_count),
+            compiled.VERSION, stepper.work, stepper.stride, stepper.numbers, stepper.table,
+            stepper.order, stepper.x, stepper.low, stepper.time, stepper.end, self.tolerances,
+            self._guards, stepper.instructions.borders, room.series, room.when[:most], room.times,
+            room.ends, (room.met, room.met_count),
         )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class _Room:
-    """Memory for the results of a march, reused each time; see `march_to_guards`."""
+    """Memory for the results of steps, reused each time; see `march_to_guards`."""
 
     series: np.ndarray
     when: np.ndarray
@@ -167,7 +167,7 @@ def recorded(met: np.ndarray, when: np.ndarray, within: LaneStretch) -> list[Eve
 
 
 class _Block(Block):
-    """Steps in the memory of a march, with what was found in them."""
+    """Steps in the memory of all, with what was found in them."""
 
     def __init__(self, segment: Segment, room: _Room, taken: int, index: int, order: int) -> None:
         times = np.append(segment.time, room.times[:taken])

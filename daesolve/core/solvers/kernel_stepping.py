@@ -24,7 +24,7 @@ from daesolve.core.solvers.series_block import (
     steps_at_once,
 )
 from daesolve.core.solvers.taylor_kernel.instructions import instructions
-from daesolve.core.solvers.taylor_kernel.marching import Lane, LaneStepper, LaneStretch, joined
+from daesolve.core.solvers.taylor_kernel.lane_stepping import Lane, LaneStepper, LaneStretch, joined
 
 PIECE_BYTES = 8_000_000
 """Bytes of Taylor coefficients of one motion that are kept at once."""

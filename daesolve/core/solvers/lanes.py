@@ -19,14 +19,14 @@ import numpy as np
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.solvers.base import Compilation, Solver
-from daesolve.core.solvers.calm_steps import Screen
+from daesolve.core.solvers.batch_screen import Screen
 from daesolve.core.solvers.kernel_stepping import KernelIntegrator
 from daesolve.core.solvers.segment import Observer, SegmentEnd, State
 from daesolve.core.solvers.series_block import PIECE
 from daesolve.core.solvers.step_checks import UNSEEN
 from daesolve.core.solvers.taylor import Taylor
 from daesolve.core.solvers.taylor_kernel.instructions import instructions
-from daesolve.core.solvers.taylor_kernel.marching import (
+from daesolve.core.solvers.taylor_kernel.lane_stepping import (
     NARROW,
     Lane,
     LaneStepper,
@@ -76,7 +76,7 @@ class BatchedTaylor(Taylor):
     def compile(self, problem: OdeProblem) -> Compilation:
         """Read the equations into the kernel's table, for all lanes."""
         begin = time.perf_counter()
-        self.batch.march(self, problem)
+        self.batch.stepper(self, problem)
         note = f"{self._code_note(problem)}, for {self.batch.width} runs at a time"
         return Compilation(time.perf_counter() - begin, True, (note,))
 
@@ -149,7 +149,7 @@ class SharedLane(Lane):
 
     Parameters
     ----------
-    batch, march, number
+    batch, stepper, number
         What it waits for, what takes its steps, and where.
 
     Attributes
@@ -158,9 +158,9 @@ class SharedLane(Lane):
         Lanes that are not asked yet, but will be: they go along.
     """
 
-    def __init__(self, batch: Batch, march: SharedMarch, number: int) -> None:
-        super().__init__(march, number)
-        self.batch, self.shared = batch, march
+    def __init__(self, batch: Batch, stepper: BatchedStepper, number: int) -> None:
+        super().__init__(stepper, number)
+        self.batch, self.shared = batch, stepper
         self.found: deque[LaneStretch] = deque()
         self.most = PIECE
         self.beside: Sequence[SharedLane] = ()
@@ -245,7 +245,7 @@ class SharedLane(Lane):
             self._passed, self._count = [], 0
 
 
-class SharedMarch(LaneStepper):
+class BatchedStepper(LaneStepper):
     """Motions of one problem that advance together, and what examines their steps.
 
     Parameters
@@ -281,7 +281,7 @@ class SharedMarch(LaneStepper):
         places = [lane.number for lane in lanes]
         most = min(self.fit, *(lane.room for lane in lanes))
         stretch = self.steps_of(places, most, self._memory)
-        seen = self.screen.looked_through(stretch, self.values[places])
+        seen = self.screen.examine(stretch, self.values[places])
         for number, lane in enumerate(lanes):
             lane.take(stretch.of(number, seen[number]))
 
@@ -304,7 +304,7 @@ class Batch:
         self._asking: list[SharedLane] = []
         self._broken: BaseException | None = None
         # A solver as a key would hold this batch, which only a search for circles then frees.
-        self._marches: dict[tuple[OdeProblem, float, int], SharedMarch] = {}
+        self._steppers: dict[tuple[OdeProblem, float, int], BatchedStepper] = {}
         self._thread = threading.local()
 
     def run(self, tasks: Sequence[Callable[[], Found]]) -> list[Found | DaesolveError]:
@@ -359,12 +359,12 @@ class Batch:
                 self._running -= 1
                 self._go_on()
 
-    def march(self, solver: Taylor, problem: OdeProblem, each: int = 1) -> SharedMarch:
+    def stepper(self, solver: Taylor, problem: OdeProblem, each: int = 1) -> BatchedStepper:
         """Return what takes the steps of all runs of a problem, so many motions of each."""
         key = problem, solver.tolerance, each
-        if key not in self._marches:
-            self._marches[key] = SharedMarch(solver, problem, each * self.runs, self.width)
-        return self._marches[key]
+        if key not in self._steppers:
+            self._steppers[key] = BatchedStepper(solver, problem, each * self.runs, self.width)
+        return self._steppers[key]
 
     def solver(self, problem: OdeProblem, chosen: Solver, asked: Solver | None) -> Solver:
         """Return a solver with its steps in a lane of the batch, where they can be there.
@@ -387,13 +387,13 @@ class Batch:
 
     def lane(self, solver: Taylor, problem: OdeProblem, start: State, until: float) -> SharedLane:
         """Return the lane of the run that asks; where it was foreseen, the one that began."""
-        march, foreseen = self._thread.__dict__.pop("foreseen", (None, ()))
+        stepper, foreseen = self._thread.__dict__.pop("foreseen", (None, ()))
         for place, lane in enumerate(foreseen):
-            if march == (problem, solver.tolerance) and lane.begins(start, until):
+            if stepper == (problem, solver.tolerance) and lane.begins(start, until):
                 lane.beside = foreseen[place + 1 :]
-                self._thread.foreseen = march, lane.beside
+                self._thread.foreseen = stepper, lane.beside
                 return lane
-        return SharedLane(self, self.march(solver, problem), self._place)
+        return SharedLane(self, self.stepper(solver, problem), self._place)
 
     def foresee(
         self,
@@ -405,8 +405,8 @@ class Batch:
     ) -> None:
         """Begin segments that the run will ask for one after the other, from such starts."""
         each = len(starts)
-        march = self.march(solver, problem, each)
-        lanes = [SharedLane(self, march, each * self._place + k) for k in range(each)]
+        stepper = self.stepper(solver, problem, each)
+        lanes = [SharedLane(self, stepper, each * self._place + k) for k in range(each)]
         for lane, start in zip(lanes, starts, strict=True):
             lane.foresee(start.x, start.p, start.time, until, at[at != start.time])
         self._thread.foreseen = (problem, solver.tolerance), lanes
@@ -431,8 +431,8 @@ class Batch:
         if self._broken is None and self._asking and len(self._asking) >= self._running:
             asking = self._asking
             try:
-                for march in dict.fromkeys(lane.shared for lane in asking):
-                    march.advance([lane for lane in asking if lane.shared is march])
+                for stepper in dict.fromkeys(lane.shared for lane in asking):
+                    stepper.advance([lane for lane in asking if lane.shared is stepper])
                 self._asking = [lane for lane in asking if not lane.found]
             except BaseException as error:
                 self._broken = error

@@ -22,7 +22,7 @@ from daesolve.core.solvers.collocation import ITERATIONS, Collocated, Collocatio
 from daesolve.core.solvers.dense_segments import INNER, AcceptedSteps
 from daesolve.core.solvers.error_control import ErrorControlled
 from daesolve.core.solvers.guards import LOOKS, find_events
-from daesolve.core.solvers.hidden_terms import phases
+from daesolve.core.solvers.phase_splitting import FAR, phase_advance
 from daesolve.core.solvers.segment import (
     NO_RATE,
     UNREPEATABLE,
@@ -33,7 +33,7 @@ from daesolve.core.solvers.segment import (
 )
 from daesolve.core.solvers.shapes import dips, unresolved
 from daesolve.core.solvers.stepping import REPEATED_BY, Step, Stepper
-from daesolve.core.solvers.swings import FAR, turned
+from daesolve.core.solvers.unresolved_terms import phases
 from daesolve.errors import OutOfRangeError, is_one_of
 
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
@@ -181,7 +181,7 @@ class _Stepper(Stepper):
         """Return whether a sine or cosine in a guard turns far in the step."""
         if not self._swings:
             return False
-        return bool(turned(self.problem, self.p, self._as_block(main))[0] > FAR)
+        return bool(phase_advance(self.problem, self.p, self._as_block(main))[0] > FAR)
 
     def _as_block(self, main: CollocationStepper) -> AcceptedSteps:
         """Return the step as a block of one."""

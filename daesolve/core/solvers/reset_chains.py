@@ -22,7 +22,7 @@ from daesolve.core.solvers.guard_terms import GuardTerms, Limits
 from daesolve.core.solvers.kernel_events import KernelEventIntegrator, recorded
 from daesolve.core.solvers.segment import EventHit, State
 from daesolve.core.solvers.taylor_kernel import chaining
-from daesolve.core.solvers.taylor_kernel.marching import LaneStretch
+from daesolve.core.solvers.taylor_kernel.lane_stepping import LaneStretch
 
 compiled: Any = chaining
 RESETS = 256
@@ -101,9 +101,9 @@ class ResetChains:
     def __init__(
         self, integrator: KernelEventIntegrator, resets: Mapping[int, ca.Function]
     ) -> None:
-        problem, march = integrator.problem, integrator.march
+        problem, stepper = integrator.problem, integrator.stepper
         t, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        given = march.instructions.numbers.given
+        given = stepper.instructions.numbers.given
         listed = ca.SX(0, 1) if given is None else ca.vertcat(*given.call([p]))
         numbers = function_of("numbers", [t, x, p], [listed], (["t", "x", "p"], ["numbers"]))
         functions = [guard_rates(problem), problem.rhs, numbers, *resets.values()]
@@ -113,7 +113,7 @@ class ResetChains:
         self._rows = int(self._programs[3][compiled.FIRST_RESET :, 5].max())
         size, steps = problem.size, integrator.most_steps(STEPS)
         self._room = (
-            np.empty((steps, size, march.order + 1)), np.empty((steps, 3, 1)), np.empty(steps),
+            np.empty((steps, size, stepper.order + 1)), np.empty((steps, 3, 1)), np.empty(steps),
             np.empty((steps, size)), (np.empty((MET * steps, 3)), np.zeros(1, dtype=np.int64)),
         )  # fmt: skip
         self._found = (
@@ -124,7 +124,7 @@ class ResetChains:
     @property
     def order(self) -> int:
         """Of the series: evaluations of a step."""
-        return self._integrator.march.order
+        return self._integrator.stepper.order
 
     def follow(self, start: State, until: float, terms: GuardTerms, limits: Limits) -> ResetChain:
         """Follow a motion from reset to reset, until something is not simple.
@@ -136,14 +136,14 @@ class ResetChains:
         terms, limits
             What is known of guards, and what decides whether a reset is simple.
         """
-        march, guards = self._integrator.begin(start, until)
+        stepper, guards = self._integrator.begin(start, until)
         series, when, times, ends, (met, met_count) = self._room
         met_count[0] = 0
         resets, taken = compiled.chain(
             compiled.VERSION,
-            (march.work, march.stride, march.table, march.order, march.x, march.low, march.time,
-             march.end, self._integrator.tolerances),
-            guards, march.instructions.borders, march.numbers.copy(), self._programs,
+            (stepper.work, stepper.stride, stepper.table, stepper.order, stepper.x, stepper.low,
+             stepper.time, stepper.end, self._integrator.tolerances),
+            guards, stepper.instructions.borders, stepper.numbers.copy(), self._programs,
             start.p.copy(), terms.traits, (terms.tolerances, terms.reach,
              np.where(limits.known, self._program, -1)),
             (terms.armed, terms.passed, terms.reached, terms.entered),

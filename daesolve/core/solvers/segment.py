@@ -17,7 +17,7 @@ import numpy as np
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.results.trajectory.results import Dense, StepBlock
 from daesolve.core.solvers.dense_segments import DenseSegment
-from daesolve.core.solvers.step_checks import Doubt, StepChecks
+from daesolve.core.solvers.step_checks import StepChecks, StepRejection
 
 NOT_FINITE = "the state is no longer finite"
 NO_RATE = "the rate of the state is not finite"
@@ -31,7 +31,7 @@ FARTHER = 8.0
 """The factor between the lengths of successive legs if a block is a whole leg."""
 MOST_VAIN = 60
 """How often the first step from a state may be doubted."""
-MOST_DOUBTS, CRAWL = 300, 1e-6
+MOST_REJECTIONS, CRAWL = 300, 1e-6
 """So many doubts within this fraction of what is left lead nowhere."""
 
 
@@ -303,7 +303,7 @@ class Segment:
         self.integrator: Integrator | None = None
         self.ahead: int | None = None
         self._final, self._doubt, self._vain = until, None, 0
-        self._doubts: deque[float] = deque(maxlen=MOST_DOUBTS)
+        self._rejections: deque[float] = deque(maxlen=MOST_REJECTIONS)
 
     def take(self, block: Block) -> bool:
         """Take in a block of steps; return whether it is the last."""
@@ -316,7 +316,7 @@ class Segment:
                 hits, last, failure = _events(block)
                 stop = first_stop(self.problem, hits)
             times, states = self._up_to(stop or last, times, states)
-            self._doubt = self._doubted(block, times, states, hits)
+            self._doubt = self._rejected(block, times, states, hits)
             if self._doubt is not None:
                 kept = self._doubt.step + 1
                 times, states, stop, failure = times[:kept], states[:kept], None, ""
@@ -354,9 +354,9 @@ class Segment:
         self._drop_samples(last.time)
         return np.append(times[before], last.time), np.vstack([states[before], last.state])
 
-    def _doubted(
+    def _rejected(
         self, block: Block, times: np.ndarray, states: np.ndarray, hits: Sequence[EventHit]
-    ) -> Doubt | None:
+    ) -> StepRejection | None:
         """Return the first step of a block that does not agree with the equations."""
         integrator = self.integrator
         if integrator is None or integrator.checks is None or len(times) < 2:
@@ -402,10 +402,11 @@ class Segment:
             self._vain = 0
         else:
             self._vain = 0 if self.time != self.start.time else self._vain + 1
-            crawls = len(self._doubts) == MOST_DOUBTS and (
-                abs(self.time - self._doubts[0]) < CRAWL * abs(self._final - self._doubts[0])
+            crawls = len(self._rejections) == MOST_REJECTIONS and (
+                abs(self.time - self._rejections[0])
+                < CRAWL * abs(self._final - self._rejections[0])
             )
-            self._doubts.append(self.time)
+            self._rejections.append(self.time)
         least = 4.0 * np.spacing(max(abs(self.time), abs(self._final)))
         until = self._final if doubt is None else doubt.until
         if doubt is None and self.integrator is not None and self.integrator.whole:

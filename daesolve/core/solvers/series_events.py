@@ -12,7 +12,7 @@ from daesolve.core.expressions.intervals import TimeGuards
 from daesolve.core.expressions.program import program
 from daesolve.core.expressions.series import missing_in_series
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.step_checks import hidden_terms_of
+from daesolve.core.solvers.step_checks import unresolved_terms_of
 
 
 def halts_in_kernel(problem: OdeProblem) -> bool:
@@ -27,7 +27,7 @@ def halts_in_kernel(problem: OdeProblem) -> bool:
         and not missing_in_series(problem.guards)
         # Its poles are zeros of no row, by which they would be seen.
         and ca.OP_TAN not in program(problem.guards).operations
-        and hidden_terms_of(problem) is None
+        and unresolved_terms_of(problem) is None
     )
 
 

@@ -4,9 +4,9 @@ A step is judged by the method that took it: a series by its last terms, a Runge
 stages that it happened to take. Here it is judged by the equations, in two ways.
 
 Where the solution between the ends is the method's own (Taylor's), its derivative at the end of
-each step is compared with the rate there. And where a term may hide (`hidden_terms`), its argument,
-which is slow, is followed through the step: where the term may wake up, the derivative of the
-solution is compared with the rate, or the step is taken once more from there.
+each step is compared with the rate there. And where a term may hide (`unresolved_terms`), its
+argument, which is slow, is followed through the step: where the term may become active, the
+derivative of the solution is compared with the rate, or the step is taken once more from there.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import numpy as np
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import DaeProblem, OdeProblem
+from daesolve.core.solvers.activation import FIRST_LOOKS, check_points, may_activate, turns
 from daesolve.core.solvers.dense_segments import Cubics, DenseSegment, TaylorSegment
-from daesolve.core.solvers.hidden_terms import HiddenTerms, hidden_terms
 from daesolve.core.solvers.resting import AT_ZERO, sized_guards
-from daesolve.core.solvers.waking import FIRST_LOOKS, check_points, may_wake, turns
+from daesolve.core.solvers.unresolved_terms import UnresolvedTerms, unresolved_terms
 
 MARGIN = 1e4
 """The factor on the tolerance of a step by which its derivative, times its length, may be off;
@@ -61,7 +61,7 @@ ROUNDS = 8
 
 
 @dataclass(frozen=True)
-class Doubt:
+class StepRejection:
     """A step that does not agree with the equations.
 
     Parameters
@@ -108,9 +108,9 @@ def followed(problem: OdeProblem) -> ca.Function:
     return function_of("followed", [t, x, p], [both], (["t", "x", "p"], ["both"]), share=False)
 
 
-def hidden_terms_of(problem: OdeProblem) -> HiddenTerms | None:
+def unresolved_terms_of(problem: OdeProblem) -> UnresolvedTerms | None:
     """Return the terms of rates and guards that a step may miss."""
-    return hidden_terms(problem.rhs, *([problem.guards] if problem.events else []))
+    return unresolved_terms(problem.rhs, *([problem.guards] if problem.events else []))
 
 
 def excess(
@@ -166,7 +166,7 @@ class StepChecks:
         self.relative, self.absolute, self._own_rates = relative, absolute, own_rates
         multipliers = isinstance(problem, DaeProblem) and max(problem.indices) > 1
         self._differs = RETAKEN["multipliers" if multipliers else "ode"]
-        self.hidden = hidden_terms_of(problem)
+        self.hidden = unresolved_terms_of(problem)
 
     @property
     def hiding(self) -> bool:
@@ -180,7 +180,7 @@ class StepChecks:
         stopped: bool,
         retake: Retake | None = None,
         met: Sequence[tuple[int, float]] = (),
-    ) -> Doubt | None:
+    ) -> StepRejection | None:
         """Return the first step that does not agree with the equations.
 
         Parameters
@@ -194,24 +194,24 @@ class StepChecks:
         met
             The guards that were found to pass zero in these steps, by their indices, and when.
         """
-        woken, found = self._looked(course)
+        activated, found = self._looked(course)
         if isinstance(course, TaylorSegment):
-            found += self._of_series(course, woken, stopped=stopped)
+            found += self._of_series(course, activated, stopped=stopped)
         elif isinstance(course, Cubics) and self.hidden is not None and retake is not None:
-            found += self._of_cubics(course, self.hidden, woken, retake)
+            found += self._of_cubics(course, self.hidden, activated, retake)
             if not course.seen:
                 found += self._passed_over(course, self.hidden, retake)
         if self.problem.events:
-            found += self._of_guards(course, woken, met)
+            found += self._of_guards(course, activated, met)
         return min(found, key=lambda doubt: doubt.step, default=None)
 
-    def _looked(self, course: DenseSegment) -> tuple[Places, list[Doubt]]:
+    def _looked(self, course: DenseSegment) -> tuple[Places, list[StepRejection]]:
         """Follow the arguments of hidden terms through each step.
 
         Returns
         -------
         tuple
-            The places at which terms may have woken up.
+            The places at which terms may have activated up.
         list
             A doubt about the first step in which phases turn too far to be followed.
         """
@@ -233,21 +233,23 @@ class StepChecks:
             moments, states = course.moments(steps, parts), course.inner(steps, parts)
             return evaluated(hidden.arguments, moments, states, self.p)
 
-        restless = np.flatnonzero(may_wake(hidden, table))
-        woken = check_points(hidden, arguments, restless) if restless.size else NOWHERE
-        return woken, self._turned(course, turns(hidden, table))
+        active = np.flatnonzero(may_activate(hidden, table))
+        activated = check_points(hidden, arguments, active) if active.size else NOWHERE
+        return activated, self._turned(course, turns(hidden, table))
 
-    def _turned(self, course: DenseSegment, turned: np.ndarray) -> list[Doubt]:
-        """Doubt the first step in which a phase turns too far; `turned` is (k, phases), rad."""
+    def _turned(self, course: DenseSegment, turned: np.ndarray) -> list[StepRejection]:
+        """Reject the first step in which a phase turns too far; `turned` is (k, phases), rad."""
         most = np.max(turned, axis=1, initial=0.0)
         if not np.any(most > TURNED):
             return []
         step = int(np.argmax(most > TURNED))
         part = TAKEN * TURNED / most[step]
-        return [Doubt(step, float(course.times[step] + part * course.spans[step]))]
+        return [StepRejection(step, float(course.times[step] + part * course.spans[step]))]
 
-    def _of_series(self, course: TaylorSegment, woken: Places, *, stopped: bool) -> list[Doubt]:
-        """Compare derivatives with rates: at all ends, and where terms may have woken up."""
+    def _of_series(
+        self, course: TaylorSegment, activated: Places, *, stopped: bool
+    ) -> list[StepRejection]:
+        """Compare derivatives with rates: at all ends, and where terms may have activated up."""
         every = np.arange(len(course.spans))
         slopes = course.slopes(every, np.ones(len(every)))[:-1]
         rates = course.coefficients[1:, :, 1]
@@ -258,8 +260,11 @@ class StepChecks:
         # What an event changes is changed at the end of the step.
         steps, parts = np.append(ends, every[-1]), np.ones(len(ends) + 1)
         parts[-1] = BEFORE_EVENT if stopped else 1.0
-        within = (woken[0] != every[-1]) | (woken[1] <= parts[-1])
-        steps, parts = np.append(steps, woken[0][within]), np.append(parts, woken[1][within])
+        within = (activated[0] != every[-1]) | (activated[1] <= parts[-1])
+        steps, parts = (
+            np.append(steps, activated[0][within]),
+            np.append(parts, activated[1][within]),
+        )
         excess = self._defects(course, steps, parts)
         suspects = np.unique(steps[excess > 1.0])
         if not suspects.size:
@@ -320,7 +325,9 @@ class StepChecks:
             found = np.maximum(found, np.where(np.isfinite(off), off, 0.0))
         return found
 
-    def _cut(self, course: TaylorSegment, step: int, parts: np.ndarray, allowed: float) -> Doubt:
+    def _cut(
+        self, course: TaylorSegment, step: int, parts: np.ndarray, allowed: float
+    ) -> StepRejection:
         """Return up to where a step agrees with the equations."""
         even = np.linspace(0.0, float(parts[-1]), INNER + 1)
         marks: np.ndarray = np.unique(np.concatenate([even, parts]))
@@ -331,13 +338,13 @@ class StepChecks:
             # What is right by a hair is not right once more.
             off = self._defects(course, np.full(len(marks), step), marks) > 0.5 * allowed
         believed = float(marks[max(int(np.argmax(off)) - 1, 0)])
-        return Doubt(step, float(course.times[step] + believed * course.spans[step]))
+        return StepRejection(step, float(course.times[step] + believed * course.spans[step]))
 
     def _of_cubics(
-        self, course: Cubics, hidden: HiddenTerms, woken: Places, retake: Retake
-    ) -> list[Doubt]:
+        self, course: Cubics, hidden: UnresolvedTerms, activated: Places, retake: Retake
+    ) -> list[StepRejection]:
         """Take steps once more in which a term was neither at the start nor at the end awake."""
-        steps, parts = woken
+        steps, parts = activated
         if not steps.size:
             return []
         weights = self._weights(course, hidden, steps, parts)
@@ -352,18 +359,20 @@ class StepChecks:
             inside = np.flatnonzero(felt & (steps == step))
             time = float(course.moments(steps[inside], parts[inside])[0])
             if count == MOST_RETAKEN:
-                return [Doubt(step, time)]
+                return [StepRejection(step, time)]
             worst = inside[np.argmax(weights[inside])]
             peak = float(course.moments(steps[[worst]], parts[[worst]])[0])
             found = retake(step, peak)
             if found is None:
-                return [Doubt(step, time)]
+                return [StepRejection(step, time)]
             off = np.max(np.abs(found - course.states[step + 1]))
             if not off <= self._differs * np.max(allowed[inside]):
-                return [Doubt(step, time)]
+                return [StepRejection(step, time)]
         return []
 
-    def _passed_over(self, course: Cubics, hidden: HiddenTerms, retake: Retake) -> list[Doubt]:
+    def _passed_over(
+        self, course: Cubics, hidden: UnresolvedTerms, retake: Retake
+    ) -> list[StepRejection]:
         """Find where states on a grid do not change as rates say.
 
         A grid may be much finer than the steps that it hides. Then a term that a step passed over
@@ -395,11 +404,11 @@ class StepChecks:
             late = np.inf if found is None else np.max(np.abs(found - course.states[step + 1]))
             if not late <= self._differs * allowed[worst]:
                 first = int(cells[run[0]])
-                return [Doubt(first, float(course.times[first + 1]))]
+                return [StepRejection(first, float(course.times[first + 1]))]
         return []
 
     def _weights(
-        self, course: Cubics, hidden: HiddenTerms, steps: np.ndarray, parts: np.ndarray
+        self, course: Cubics, hidden: UnresolvedTerms, steps: np.ndarray, parts: np.ndarray
     ) -> np.ndarray:
         """Return what terms do to the rate that the method did not see at an end, (j,)."""
         moments, states = course.moments(steps, parts), course.inner(steps, parts)
@@ -419,10 +428,10 @@ class StepChecks:
         return weights
 
     def _of_guards(
-        self, course: DenseSegment, woken: Places, met: Sequence[tuple[int, float]]
-    ) -> list[Doubt]:
+        self, course: DenseSegment, activated: Places, met: Sequence[tuple[int, float]]
+    ) -> list[StepRejection]:
         """End a step at once if a guard changes sign more often than was found."""
-        steps, parts = woken
+        steps, parts = activated
         inside = (parts > 0.0) & (parts < 1.0)
         steps, parts = steps[inside], parts[inside]
         if not steps.size:
@@ -439,7 +448,7 @@ class StepChecks:
             ahead = [guard for guard, time in met if time == course.times[step + 1]]
             first = self._first_missed(times, places, ends[step + 1], met, ahead)
             if first is not None:
-                return [Doubt(step, first)]
+                return [StepRejection(step, first)]
         return []
 
     def _first_missed(

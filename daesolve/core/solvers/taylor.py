@@ -127,7 +127,7 @@ class Taylor(Solver):
 
         if not isinstance(integrator, KernelEventIntegrator):
             return None
-        numbers = integrator.march.instructions.numbers
+        numbers = integrator.stepper.instructions.numbers
         # Nothing takes the logarithm of a number there: who raises one to a power does not halt.
         taken = any(base is not None for _, base in numbers.own)
         return None if taken else ResetChains(integrator, resets)

@@ -145,7 +145,7 @@ def _over_a_state(q: ds.Coordinates) -> list[ds.Event]:
 
 def test_a_guard_that_divides_is_followed_by_its_series() -> None:
     end, _, integrator = _segment(events=_over_a_state)
-    assert len(integrator.march.instructions.borders) == 1
+    assert len(integrator.stepper.instructions.borders) == 1
     assert end.status is Status.STOPPED
     assert end.time == pytest.approx(PHASE + math.asin(0.25 / AMPLITUDE), abs=16 * EPS)
 

@@ -13,7 +13,7 @@ from daesolve.core.preparation.beside import in_lane
 from daesolve.core.preparation.preparing import Prepared, prepare
 from daesolve.core.run.integration.run_options import requested
 from daesolve.core.solvers import SegmentEnd, State, Status
-from daesolve.core.solvers.lanes import Batch, BatchedTaylor, SharedMarch, small_batch
+from daesolve.core.solvers.lanes import Batch, BatchedStepper, BatchedTaylor, small_batch
 from tests.systems import pendulum
 
 NOTHING = np.empty(0)
@@ -118,9 +118,9 @@ def test_motions_that_go_beside_each_other_use_lanes():
     foresee(lanes, given, NOTHING)
     lanes.integrated(given[0], UNTIL, NOTHING, lambda _: None)
     assert isinstance(lanes.solver, BatchedTaylor)
-    march = lanes.solver.batch.march(lanes.solver, lanes.problem, 2)
+    stepper = lanes.solver.batch.stepper(lanes.solver, lanes.problem, 2)
     # The second one was taken along to its end.
-    np.testing.assert_array_equal(march.time[0], [UNTIL, UNTIL])
+    np.testing.assert_array_equal(stepper.time[0], [UNTIL, UNTIL])
 
 
 def test_a_motion_at_its_end_waits_and_is_judged_as_if_it_were_alone():
@@ -128,13 +128,13 @@ def test_a_motion_at_its_end_waits_and_is_judged_as_if_it_were_alone():
     runs = [prepared(x) for x in (0.8, 0.6, 0.4)]
     seen = []
     for places in ([0, 1, 2], [0], [1], [2]):
-        march = SharedMarch(ds.Taylor(), runs[0].problem, 8)
+        stepper = BatchedStepper(ds.Taylor(), runs[0].problem, 8)
         for lane, (run, until) in enumerate(zip(runs, (0.5, 2.0, 2.1), strict=True)):
-            march.begin(lane, run.initial, run.values, 0.0)
-            march.end[lane], march.values[lane] = until, run.values
-        memory = np.empty((8, 200, runs[0].problem.size, march.order + 1))
-        stretch = march.steps_of(places, 200, memory)
-        found = march.screen.looked_through(stretch, march.values[places])
+            stepper.begin(lane, run.initial, run.values, 0.0)
+            stepper.end[lane], stepper.values[lane] = until, run.values
+        memory = np.empty((8, 200, runs[0].problem.size, stepper.order + 1))
+        stretch = stepper.steps_of(places, 200, memory)
+        found = stepper.screen.examine(stretch, stepper.values[places])
         own = [stretch.of(number, one) for number, one in enumerate(found)]
         seen.append([(one.when[:, 2].sum(), one.end, len(one.when), one.seen) for one in own])
     together, *alone = seen

@@ -9,9 +9,9 @@ import pytest
 
 import daesolve as ds
 from daesolve.core.solvers import step_checks
-from daesolve.core.solvers.hidden_terms import hidden_terms
 from daesolve.core.solvers.segment import Segment
 from daesolve.core.solvers.step_checks import StepChecks
+from daesolve.core.solvers.unresolved_terms import unresolved_terms
 from daesolve.ensembles.batches import run_batch
 from tests.systems import WITHOUT_ASSIMULO, oscillator
 
@@ -300,7 +300,7 @@ def test_backwards_terms_are_woken_too() -> None:
 def test_a_motion_that_was_right_keeps_its_bits() -> None:
     system = oscillator()
     checked = ds.solve(system, 50.0, {"x": 1.0})
-    with patch.object(Segment, "_doubted", lambda *given: None):
+    with patch.object(Segment, "_rejected", lambda *given: None):
         unchecked = ds.solve(system, 50.0, {"x": 1.0})
     assert np.array_equal(checked["x"], unchecked["x"])
 
@@ -318,7 +318,7 @@ def test_friction_of_tanh_is_followed_through_its_step() -> None:
 def test_friction_that_steps_resolve_is_not_doubted() -> None:
     system = point(lambda t, x, v: -x - 0.1 * ca.tanh(v / 0.3))
     checked = moved(system, 50.0, initial={"x": 1.0})
-    with patch.object(Segment, "_doubted", lambda *given: None):
+    with patch.object(Segment, "_rejected", lambda *given: None):
         unchecked = moved(system, 50.0, initial={"x": 1.0})
     assert np.array_equal(checked["x"], unchecked["x"])
 
@@ -330,15 +330,17 @@ def rates(*outputs) -> ca.Function:
 
 
 def test_what_cannot_hide_is_not_looked_for() -> None:
-    assert hidden_terms(rates(lambda t, x, p: ca.sin(x[0]) * x[1] ** 3 / (2 + x[0] ** 2))) is None
-    assert hidden_terms(rates(lambda t, x, p: ca.exp(p) * x[0] + ca.tanh(p))) is None
+    assert (
+        unresolved_terms(rates(lambda t, x, p: ca.sin(x[0]) * x[1] ** 3 / (2 + x[0] ** 2))) is None
+    )
+    assert unresolved_terms(rates(lambda t, x, p: ca.exp(p) * x[0] + ca.tanh(p))) is None
 
 
 def test_what_divides_may_hide_from_the_fourth_power_on() -> None:
     slow = rates(
         lambda t, x, p: 1 / (1 + x[0] ** 2), lambda t, x, p: x[1] / ca.sqrt(x[0] ** 2 + p) ** 3
     )
-    assert hidden_terms(slow, branches=False) is None
+    assert unresolved_terms(slow, branches=False) is None
     for divisor in (
         lambda x: (1 + x[0] ** 2) ** 2,
         lambda x: 1 + x[0] ** 4,
@@ -346,16 +348,16 @@ def test_what_divides_may_hide_from_the_fourth_power_on() -> None:
         lambda x: ca.sqrt(1 + x[0] ** 2) ** 4,
         lambda x: 1 / (1 / (1 + x[0] ** 2)) ** 2,
     ):
-        assert hidden_terms(rates(lambda t, x, p, d=divisor: p / d(x))) is not None
-        assert hidden_terms(rates(lambda t, x, p, d=divisor: p * d(x) ** -1.0)) is not None
+        assert unresolved_terms(rates(lambda t, x, p, d=divisor: p / d(x))) is not None
+        assert unresolved_terms(rates(lambda t, x, p, d=divisor: p * d(x) ** -1.0)) is not None
 
 
 def test_dividing_again_and_again_by_one_value_is_a_high_power_and_by_others_is_none() -> None:
     def divided(divisors) -> ca.Function:
         return rates(lambda t, x, p: p / divisors(x)[0] / divisors(x)[1])
 
-    assert hidden_terms(divided(lambda x: [1 + x[0] ** 2, 1 + x[0] ** 2])) is not None
-    assert hidden_terms(divided(lambda x: [1 + x[0] ** 2, 2 + x[1] ** 2])) is None
+    assert unresolved_terms(divided(lambda x: [1 + x[0] ** 2, 1 + x[0] ** 2])) is not None
+    assert unresolved_terms(divided(lambda x: [1 + x[0] ** 2, 2 + x[1] ** 2])) is None
 
 
 def test_a_divisor_is_followed_once_and_the_phase_within_it_too() -> None:
@@ -363,7 +365,7 @@ def test_a_divisor_is_followed_once_and_the_phase_within_it_too() -> None:
         return (1 + 100 * ca.sin(3 * x[0]) ** 2) ** 2
 
     function = rates(lambda t, x, p: p / divisor(x), lambda t, x, p: ca.sin(x[1]) / divisor(x))
-    hidden = hidden_terms(function)
+    hidden = unresolved_terms(function)
     assert hidden is not None
     found = np.asarray(hidden.arguments(0.3, [0.5, 1.2], 2.0)).ravel()
     exact = -2 * math.log(1 + 100 * math.sin(1.5) ** 2)
@@ -375,7 +377,7 @@ def test_terms_held_at_their_values_leave_the_rate_as_it_is() -> None:
     function = rates(
         lambda t, x, p: p / (1 + ca.exp(-x[0])), lambda t, x, p: ca.tanh(t) * x[1] ** 20
     )
-    hidden = hidden_terms(function)
+    hidden = unresolved_terms(function)
     assert hidden is not None
     given = 0.3, [0.5, 1.2], 2.0
     terms = np.asarray(hidden.nodes(*given)).ravel()
@@ -408,8 +410,10 @@ def test_work_that_is_a_small_difference_of_large_powers_is_no_doubt(drag):
 
 
 def test_what_divides_in_time_may_hide_from_lower_powers_on_than_what_divides_by_states():
-    assert hidden_terms(rates(lambda t, x, p: p / (1.0 + x[0] ** 2))) is None
-    assert hidden_terms(rates(lambda t, x, p: x[0] / (p + t))) is None
-    assert hidden_terms(rates(lambda t, x, p: p / (1.0 + t**2))) is not None
-    assert hidden_terms(rates(lambda t, x, p: p / ca.sqrt(1.0 + (t - x[0]) ** 2) ** 3)) is not None
-    assert hidden_terms(rates(lambda t, x, p: p / ca.cosh(x[0]) ** 2)) is not None
+    assert unresolved_terms(rates(lambda t, x, p: p / (1.0 + x[0] ** 2))) is None
+    assert unresolved_terms(rates(lambda t, x, p: x[0] / (p + t))) is None
+    assert unresolved_terms(rates(lambda t, x, p: p / (1.0 + t**2))) is not None
+    assert (
+        unresolved_terms(rates(lambda t, x, p: p / ca.sqrt(1.0 + (t - x[0]) ** 2) ** 3)) is not None
+    )
+    assert unresolved_terms(rates(lambda t, x, p: p / ca.cosh(x[0]) ** 2)) is not None

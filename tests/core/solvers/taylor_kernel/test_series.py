@@ -9,7 +9,7 @@ from daesolve.core.expressions.program import program
 from daesolve.core.expressions.series import EXPANDABLE, missing_in_series
 from daesolve.core.expressions.translation import OPERATION_NAMES
 from daesolve.core.solvers.taylor_kernel.instructions import instructions
-from daesolve.core.solvers.taylor_kernel.marching import LaneStepper
+from daesolve.core.solvers.taylor_kernel.lane_stepping import LaneStepper
 from daesolve.errors import UnsupportedError
 
 EPS = float(np.finfo(float).eps)
@@ -91,11 +91,11 @@ def function_of_time(make):
 
 
 def coefficients(function, lanes):
-    march = LaneStepper(instructions(function), EPS, lanes)
+    stepper = LaneStepper(instructions(function), EPS, lanes)
     for lane in range(lanes):
-        march.begin(lane, np.zeros(1), np.array([PARAMETER]), START)
-    march.end[:] = START + 1e-3
-    stretch = march.steps(1)
+        stepper.begin(lane, np.zeros(1), np.array([PARAMETER]), START)
+    stepper.end[:] = START + 1e-3
+    stretch = stepper.steps(1)
     return [stretch.coefficients[lane, 0, 0] for lane in range(lanes)]
 
 

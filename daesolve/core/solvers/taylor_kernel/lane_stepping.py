@@ -123,7 +123,7 @@ class LaneStretch:
 
 
 @dataclass(frozen=True)
-class UnexaminedStretch(LaneStretch):
+class ScreenedStretch(LaneStretch):
     """Steps of which only the starts are kept, (k, states, 1), since they are not examined."""
 
     def kept(self) -> None:
@@ -135,10 +135,10 @@ class UnexaminedStretch(LaneStretch):
         raise AssertionError(f"the series at {moments} are requested, but were already dropped")
 
 
-def passed(stretch: LaneStretch) -> UnexaminedStretch:
+def passed(stretch: LaneStretch) -> ScreenedStretch:
     """Return the ends of calm steps, in memory of their own."""
     starts = stretch.coefficients[:, :, :1].copy()
-    return UnexaminedStretch(stretch.when.copy(), starts, stretch.end, stretch.state.copy(), CALM)
+    return ScreenedStretch(stretch.when.copy(), starts, stretch.end, stretch.state.copy(), CALM)
 
 
 def joined(parts: Sequence[LaneStretch]) -> LaneStretch:
@@ -261,29 +261,29 @@ class Lane:
 
     Parameters
     ----------
-    march
+    stepper
         What takes its steps.
     number
         Its lane there.
     """
 
-    def __init__(self, march: LaneStepper, number: int = 0) -> None:
-        self.march, self.number = march, number
+    def __init__(self, stepper: LaneStepper, number: int = 0) -> None:
+        self.stepper, self.number = stepper, number
 
     @property
     def order(self) -> int:
         """Of the series."""
-        return self.march.order
+        return self.stepper.order
 
     @property
     def time(self) -> float:
         """Where the motion is, s."""
-        return float(self.march.time[0, self.number])
+        return float(self.stepper.time[0, self.number])
 
     @property
     def until(self) -> float:
         """Where it goes, s."""
-        return float(self.march.end[self.number])
+        return float(self.stepper.end[self.number])
 
     def begin(
         self, x: np.ndarray, p: np.ndarray, time: float, until: float, looks: np.ndarray
@@ -292,13 +292,13 @@ class Lane:
 
         Looks are the times, (k,), at which the motion will be requested, in their order.
         """
-        self.march.begin(self.number, x, p, time)
-        self.march.end[self.number] = until
+        self.stepper.begin(self.number, x, p, time)
+        self.stepper.end[self.number] = until
 
     def put(self, x: np.ndarray) -> None:
         """Replace the state that was reached."""
-        self.march.x[:, self.number], self.march.low[:, self.number] = x, 0.0
+        self.stepper.x[:, self.number], self.stepper.low[:, self.number] = x, 0.0
 
     def steps(self, most: int) -> LaneStretch:
         """Take at most so many steps."""
-        return self.march.steps(most).of(self.number)
+        return self.stepper.steps(most).of(self.number)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from daesolve.core.solvers.hidden_terms import HiddenTerms
+from daesolve.core.solvers.unresolved_terms import UnresolvedTerms
 
 FIRST_LOOKS = (0.27, 0.66)
 """The fractions of each step at which arguments are examined besides its ends."""
@@ -27,7 +27,7 @@ Arguments = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """(steps (j,), parts of them (j,)) -> the arguments there, (j, m)"""
 
 
-def may_wake(hidden: HiddenTerms, looks: np.ndarray) -> np.ndarray:
+def may_activate(hidden: UnresolvedTerms, looks: np.ndarray) -> np.ndarray:
     """Return in which steps a term may wake up.
 
     Parameters
@@ -37,18 +37,18 @@ def may_wake(hidden: HiddenTerms, looks: np.ndarray) -> np.ndarray:
     looks
         (looks, k, m) arguments at a few places in each step, from its start to its end.
     """
-    return np.any(_restless(hidden, looks), axis=1)
+    return np.any(_active(hidden, looks), axis=1)
 
 
-def turns(hidden: HiddenTerms, looks: np.ndarray) -> np.ndarray:
+def turns(hidden: UnresolvedTerms, looks: np.ndarray) -> np.ndarray:
     """Return how far phases turn in each step, (k, phases), rad."""
     with np.errstate(invalid="ignore", over="ignore"):
         moves = np.sum(np.abs(np.diff(looks[:, :, hidden.turns], axis=0)), axis=0)
     return np.nan_to_num(moves, nan=0.0, posinf=0.0)
 
 
-def may_wake_in(
-    hidden: HiddenTerms, ends: np.ndarray, inside: tuple[np.ndarray, ...], turned: float
+def may_activate_in(
+    hidden: UnresolvedTerms, ends: np.ndarray, inside: tuple[np.ndarray, ...], turned: float
 ) -> np.ndarray:
     """Return in which motions a term may wake up in a step, or a phase turns farther, (lanes,).
 
@@ -62,25 +62,25 @@ def may_wake_in(
         How far a phase may turn in a step, rad.
     """
     # numba is imported where something is looked at.
-    from daesolve.core.solvers.compiled_checks import are_stirred
+    from daesolve.core.solvers.compiled_checks import have_active
 
     kinds, turns = (hidden.low, hidden.high, hidden.width), (hidden.turns, turned)
-    return are_stirred(ends, inside, kinds, LARGEST, turns)
+    return have_active(ends, inside, kinds, LARGEST, turns)
 
 
-def _restless(hidden: HiddenTerms, looks: np.ndarray) -> np.ndarray:
+def _active(hidden: UnresolvedTerms, looks: np.ndarray) -> np.ndarray:
     """Return which arguments, (k, m), move so much, and come so near, that terms may hide.
 
     Between looks an argument goes no farther beyond them than it moves from one to the next.
     """
     # numba is imported where something is looked at.
-    from daesolve.core.solvers.compiled_checks import are_restless
+    from daesolve.core.solvers.compiled_checks import are_active
 
-    return are_restless(looks, hidden.low, hidden.high, hidden.width, LARGEST)
+    return are_active(looks, hidden.low, hidden.high, hidden.width, LARGEST)
 
 
 def check_points(
-    hidden: HiddenTerms, arguments: Arguments, steps: np.ndarray
+    hidden: UnresolvedTerms, arguments: Arguments, steps: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the places at which to hold steps against the equations.
 
@@ -102,15 +102,15 @@ def check_points(
         (j,) steps and (j,) parts of them, in order; none for steps that turn out to be quiet.
     """
     values = _evaluated(arguments, steps, np.tile(LOOKS, (len(steps), 1)))
-    restless = _restless(hidden, np.moveaxis(values, 1, 0))
-    awake = np.any(restless, axis=1)
+    active = _active(hidden, np.moveaxis(values, 1, 0))
+    awake = np.any(active, axis=1)
     steps, values = steps[awake], values[awake]
-    restless = restless[awake] & ~_scatter(values)
+    active = active[awake] & ~_scatter(values)
     rows = [np.repeat(np.arange(len(steps)), len(LOOKS))]
     parts = [np.tile(LOOKS, len(steps))]
     for row, part in (
-        _extrema(arguments, steps, values, restless),
-        _zeros(arguments, steps, values, restless),
+        _extrema(arguments, steps, values, active),
+        _zeros(arguments, steps, values, active),
     ):
         rows.append(row)
         parts.append(part)
@@ -132,11 +132,11 @@ def _evaluated(arguments: Arguments, steps: np.ndarray, parts: np.ndarray) -> np
 
 
 def _extrema(
-    arguments: Arguments, steps: np.ndarray, values: np.ndarray, restless: np.ndarray
+    arguments: Arguments, steps: np.ndarray, values: np.ndarray, active: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return where arguments have an extremum within a step: rows of steps, and parts."""
     moves, turns = _turns(values)
-    row, look, which = np.nonzero(turns & restless[:, None, :])
+    row, look, which = np.nonzero(turns & active[:, None, :])
     if not row.size:
         return row, np.zeros(0)
     way = np.where(moves[row, look, which] != 0.0, moves[row, look, which], 0.0)
@@ -174,11 +174,11 @@ def _scatter(values: np.ndarray) -> np.ndarray:
 
 
 def _zeros(
-    arguments: Arguments, steps: np.ndarray, values: np.ndarray, restless: np.ndarray
+    arguments: Arguments, steps: np.ndarray, values: np.ndarray, active: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return places just before and after zeros within steps: rows of steps, and parts."""
     signs = np.sign(values)
-    row, look, which = np.nonzero((signs[:, :-1] != signs[:, 1:]) & restless[:, None, :])
+    row, look, which = np.nonzero((signs[:, :-1] != signs[:, 1:]) & active[:, None, :])
     if not row.size:
         return row, np.zeros(0)
     left, right = LOOKS[look], LOOKS[look + 1]

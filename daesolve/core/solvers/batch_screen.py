@@ -14,14 +14,14 @@ import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_lanes
 from daesolve.core.formulations import OdeProblem
+from daesolve.core.solvers.activation import FIRST_LOOKS, may_activate_in
 from daesolve.core.solvers.compiled_checks import looked
 from daesolve.core.solvers.dense_segments import INNER, StepScreening
-from daesolve.core.solvers.hidden_terms import HiddenTerms, phases
+from daesolve.core.solvers.phase_splitting import FAR
 from daesolve.core.solvers.shapes import AROUND, FEW, stretches_near
-from daesolve.core.solvers.step_checks import TURNED, excess, hidden_terms_of
-from daesolve.core.solvers.swings import FAR
-from daesolve.core.solvers.taylor_kernel.marching import BatchStretch
-from daesolve.core.solvers.waking import FIRST_LOOKS, may_wake_in
+from daesolve.core.solvers.step_checks import TURNED, excess, unresolved_terms_of
+from daesolve.core.solvers.taylor_kernel.lane_stepping import BatchStretch
+from daesolve.core.solvers.unresolved_terms import UnresolvedTerms, phases
 
 PARTS = np.array([INNER, *FIRST_LOOKS])
 """The fractions of a step at which it is examined, for guards and for terms that may hide."""
@@ -50,11 +50,11 @@ class Screen:
     absolute: float
 
     @cached_property
-    def hidden(self) -> HiddenTerms | None:
+    def hidden(self) -> UnresolvedTerms | None:
         """What may hide in the rates and the guards."""
-        return hidden_terms_of(self.problem)
+        return unresolved_terms_of(self.problem)
 
-    def looked_through(self, stretch: BatchStretch, values: np.ndarray) -> list[StepScreening]:
+    def examine(self, stretch: BatchStretch, values: np.ndarray) -> list[StepScreening]:
         """Return for each lane what asks for a closer look.
 
         Parameters
@@ -101,11 +101,11 @@ class Screen:
         )
         return np.all(found <= 1.0, axis=1)
 
-    def _asleep(self, steps: _Steps, hidden: HiddenTerms, values: np.ndarray) -> np.ndarray:
+    def _asleep(self, steps: _Steps, hidden: UnresolvedTerms, values: np.ndarray) -> np.ndarray:
         """Return where the arguments of hidden terms say that none may wake up."""
         places = [(steps.times, steps.states), *(steps.within(k) for k in (1, 2))]
         ends, *inside = (evaluate_lanes(hidden.arguments, *place, values) for place in places)
-        return ~may_wake_in(hidden, ends, tuple(inside), TURNED)
+        return ~may_activate_in(hidden, ends, tuple(inside), TURNED)
 
     def _near(self, steps: _Steps, values: np.ndarray, fewest: int) -> np.ndarray:
         """Return in which steps, so many at least, a guard comes near to zero, (lanes, k)."""

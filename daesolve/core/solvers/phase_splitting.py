@@ -14,8 +14,8 @@ import numpy as np
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.solvers.dense_segments import AcceptedSteps
-from daesolve.core.solvers.hidden_terms import phases
 from daesolve.core.solvers.segment import EventHit, GuardError
+from daesolve.core.solvers.unresolved_terms import phases
 
 FAR = 2.0
 """Radians that a phase may turn in a step."""
@@ -27,7 +27,7 @@ ROUNDS = 8
 """How often parts are cut again if phases turn to and fro in them."""
 
 
-def with_swings(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> AcceptedSteps:
+def split_phases(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> AcceptedSteps:
     """Return steps in which no phase of a sine or cosine in a guard turns far.
 
     A phase that jumps does so within one part, however short: there the guard is looked at as any
@@ -46,7 +46,7 @@ def with_swings(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> Acc
         There are more swings than can be looked at.
     """
     for _ in range(ROUNDS):
-        ways = turned(problem, p, steps)
+        ways = phase_advance(problem, p, steps)
         if not np.any(ways > FAR):
             break
         parts = np.where(ways > FAR, np.ceil(ways / TAKEN), 1.0)
@@ -56,7 +56,7 @@ def with_swings(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> Acc
     return steps
 
 
-def turned(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> np.ndarray:
+def phase_advance(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> np.ndarray:
     """Return how far the phase that turns farthest does so in each step, rad, (k,)."""
     arguments, count = phases(problem.guards), len(steps.times) - 1
     if arguments is None:

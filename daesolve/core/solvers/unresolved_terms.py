@@ -94,13 +94,13 @@ _LOOKED_AT = list(
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenTerms:
+class UnresolvedTerms:
     """The arguments of a function's hidden terms.
 
     Parameters
     ----------
     functions, branches
-        In what they were found; see `hidden_terms`.
+        In what they were found; see `unresolved_terms`.
     arguments
         (t, x, p) -> (m,)
     kinds
@@ -135,7 +135,7 @@ class HiddenTerms:
         return _walked(self.functions, self.branches).held()
 
 
-def hidden_terms(*functions: ca.Function, branches: bool = True) -> HiddenTerms | None:
+def unresolved_terms(*functions: ca.Function, branches: bool = True) -> UnresolvedTerms | None:
     """Return what functions of (t, x, p) have that a step may not see; None if there is nothing.
 
     Parameters
@@ -152,7 +152,7 @@ def hidden_terms(*functions: ca.Function, branches: bool = True) -> HiddenTerms 
         found = cached_result(
             what, functions, _CLASSES, lambda: _walked(functions, branches).found()
         )
-        known[key] = HiddenTerms(functions, branches, *found) if found else None
+        known[key] = UnresolvedTerms(functions, branches, *found) if found else None
     return known[key]
 
 
@@ -174,7 +174,7 @@ def _phases_of(function: ca.Function) -> tuple[ca.Function] | tuple[()]:
 
 
 _known: WeakKeyDictionary[
-    ca.Function, dict[tuple[bool, tuple[ca.Function, ...]], HiddenTerms | None]
+    ca.Function, dict[tuple[bool, tuple[ca.Function, ...]], UnresolvedTerms | None]
 ] = WeakKeyDictionary()
 
 
@@ -463,12 +463,12 @@ class _Walk:
         return (function_of("phases", self.inputs, [arguments], _NAMES, share=False),)
 
     def nodes(self) -> ca.Function:
-        """See `HiddenTerms.nodes`."""
+        """See `UnresolvedTerms.nodes`."""
         nodes = ca.vertcat(*[self._expression(number) for number in self._terms])
         return function_of("terms", self.inputs, [nodes], _NAMES)
 
     def held(self) -> ca.Function:
-        """See `HiddenTerms.held`."""
+        """See `UnresolvedTerms.held`."""
         held = ca.SX.sym("held", len(self._terms))  # pyright: ignore
         fixed = dict(zip(self._terms, ca.vertsplit(held), strict=True))
         together = ca.vertcat(self.inputs[2], held)

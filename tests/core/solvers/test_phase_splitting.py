@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.core.solvers.swings import MOST_PARTS
+from daesolve.core.solvers.phase_splitting import MOST_PARTS
 
 SOLVERS = ["taylor", "dop853", "radau", "cvodes", "lsoda"]
 HORIZON = 1000.0
