@@ -4,9 +4,10 @@ from daesolve.core.solvers.assimulo import AssimuloCvode
 from daesolve.core.solvers.assimulo_dae import AssimuloIda, AssimuloOdassl, AssimuloRadau5
 from daesolve.core.solvers.base import Compilation, Solver
 from daesolve.core.solvers.casadi import Cvodes, Idas
+from daesolve.core.solvers.observers import Observer
 from daesolve.core.solvers.radau import RadauIIA
 from daesolve.core.solvers.scipy import Dop853, Lsoda
-from daesolve.core.solvers.segment import EventHit, Observer, SegmentEnd, State, Status, StepError
+from daesolve.core.solvers.segment import EventHit, SegmentEnd, State, Status, StepError
 from daesolve.core.solvers.stepping import Pace, Step, Stepper
 from daesolve.core.solvers.sundae import SundaeCvode, SundaeIda
 from daesolve.core.solvers.taylor import Taylor

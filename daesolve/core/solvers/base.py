@@ -12,7 +12,8 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.formulations import DaeProblem, OdeProblem
-from daesolve.core.solvers.segment import Integrator, Observer, SegmentEnd, State
+from daesolve.core.solvers.observers import Observer
+from daesolve.core.solvers.segment import Integrator, SegmentEnd, State
 from daesolve.core.solvers.step_checks import StepChecks
 from daesolve.errors import OutOfRangeError, is_number
 

@@ -18,10 +18,10 @@ import numpy as np
 from daesolve.core.expressions.intervals import TimeGuards
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.solvers.kernel_stepping import KernelIntegrator, steps_that_fit
+from daesolve.core.solvers.observers import Observer
 from daesolve.core.solvers.segment import (
     Block,
     EventHit,
-    Observer,
     Segment,
     SegmentEnd,
     State,

@@ -21,7 +21,8 @@ from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.solvers.base import Compilation, Solver
 from daesolve.core.solvers.batch_screen import Screen
 from daesolve.core.solvers.kernel_stepping import KernelIntegrator
-from daesolve.core.solvers.segment import Observer, SegmentEnd, State
+from daesolve.core.solvers.observers import Observer, StepObserver, step_observer
+from daesolve.core.solvers.segment import SegmentEnd, State
 from daesolve.core.solvers.series_block import PIECE
 from daesolve.core.solvers.step_checks import UNSEEN
 from daesolve.core.solvers.taylor import Taylor
@@ -100,15 +101,14 @@ class BatchedTaylor(Taylor):
         return end
 
 
-class BlockJoiner:
+class BlockJoiner(StepObserver):
     """Joins blocks of steps, since one long block is watched faster than several short ones.
 
     They end after the same numbers of steps, whatever runs are beside this one.
     """
 
     def __init__(self, observe: Observer) -> None:
-        self.observe = observe
-        self.believed = getattr(observe, "believed", None)
+        self.observe = step_observer(observe)
         self.blocks: list[StepBlock] = []
         self.steps = 0
 
@@ -120,6 +120,10 @@ class BlockJoiner:
         while self.steps >= PIECE and not enough:
             enough = self.hand_on(PIECE)
         return enough
+
+    def accepted_count(self, times: np.ndarray, states: np.ndarray) -> int:
+        """Return how many of some steps its observer accepts."""
+        return self.observe.accepted_count(times, states)
 
     def hand_on(self, most: int | None = None) -> object:
         """Let what has been taken in be observed, at most so many steps of it."""

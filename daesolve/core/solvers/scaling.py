@@ -24,13 +24,12 @@ from daesolve.core.formulations import DaeProblem, OdeProblem
 from daesolve.core.formulations.semi_explicit import SemiExplicit
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.solvers.base import Compilation, Solver
+from daesolve.core.solvers.observers import Observer, StepObserver, step_observer
 from daesolve.core.solvers.segment import (
     EventHit,
-    Observer,
     SegmentEnd,
     State,
     Status,
-    believed,
 )
 
 OUTGROWN = 20
@@ -170,11 +169,11 @@ class Scaling:
         return unscaled, watched.outgrown and end.status is Status.HALTED
 
 
-class _MultipliedBack:
+class _MultipliedBack(StepObserver):
     """Hands steps in the units of the problem to an observer."""
 
     def __init__(self, observe: Observer, units: np.ndarray, second: float) -> None:
-        self._observe, self._units, self._second = observe, units, second
+        self._observe, self._units, self._second = step_observer(observe), units, second
         self.outgrown = False
 
     def __call__(self, block: StepBlock) -> object:
@@ -184,14 +183,15 @@ class _MultipliedBack:
     @property
     def remaining(self) -> int | None:
         """How many more right-hand sides are allowed."""
-        return getattr(self._observe, "remaining", None)
+        return self._observe.remaining
 
-    def believed(self, times: np.ndarray, states: np.ndarray) -> int:
-        """Return how many of some steps are believed: none beyond which a state has outgrown."""
+    def accepted_count(self, times: np.ndarray, states: np.ndarray) -> int:
+        """Return how many of some steps are accepted: none beyond which a state has outgrown."""
         large = np.any(np.abs(states) > np.ldexp(1.0, OUTGROWN), axis=1)
         # The first of them is right: the steps after it are measured by a state that is too large.
         count = int(np.argmax(large)) + 1 if large.any() else len(times)
-        kept = believed(self._observe, times[:count] * self._second, states[:count] * self._units)
+        given = times[:count] * self._second, states[:count] * self._units
+        kept = self._observe.accepted_count(*given)
         self.outgrown = count < len(times) and kept == count
         return kept
 

@@ -17,10 +17,10 @@ from daesolve.core.solvers.base import Solver, positive
 from daesolve.core.solvers.dop853 import Dop853Steps
 from daesolve.core.solvers.error_control import ErrorControlled
 from daesolve.core.solvers.jacobians import exact_jacobian
+from daesolve.core.solvers.observers import Observer
 from daesolve.core.solvers.segment import (
     NO_RATE,
     NOT_FINITE,
-    Observer,
     SegmentEnd,
     State,
     StepError,

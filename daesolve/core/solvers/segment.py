@@ -17,6 +17,7 @@ import numpy as np
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.results.trajectory.results import Dense, StepBlock
 from daesolve.core.solvers.dense_segments import DenseSegment
+from daesolve.core.solvers.observers import Observer, step_observer
 from daesolve.core.solvers.step_checks import StepChecks, StepRejection
 
 NOT_FINITE = "the state is no longer finite"
@@ -52,14 +53,6 @@ class State:
     time: float
     x: np.ndarray
     p: np.ndarray
-
-
-Observer = Callable[[StepBlock], object]
-"""Receives accepted steps; if it returns true, the segment ends with them. It may have an attribute
-`remaining`, how many more right-hand sides are allowed, and an attribute `believed`, (times,
-states) -> how many of these steps are good: the segment ends with the last of them, and everything
-beyond is dropped. Either may be None. With an attribute `keeps` that is true it receives the states
-within steps as well."""
 
 
 @dataclass(frozen=True)
@@ -292,8 +285,9 @@ class Segment:
     def __init__(
         self, problem: OdeProblem, start: State, until: float, at: np.ndarray, observe: Observer
     ) -> None:
-        self.problem, self.start, self.until, self.at = problem, start, until, at
-        self.observe = observe
+        self.problem, self.start, self.at = problem, start, at
+        self.until: float = until
+        self.observe = step_observer(observe)
         self.sign = 1.0 if until >= start.time else -1.0
         self.time, self.state = start.time, start.x.copy()
         self.samples = [start.x.copy() for time in at if time == start.time]
@@ -302,7 +296,8 @@ class Segment:
         self.steps = self.evaluations = self._reported = 0
         self.integrator: Integrator | None = None
         self.ahead: int | None = None
-        self._final, self._doubt, self._vain = until, None, 0
+        self._final, self._vain = until, 0
+        self._doubt: StepRejection | None = None
         self._rejections: deque[float] = deque(maxlen=MOST_REJECTIONS)
 
     def take(self, block: Block) -> bool:
@@ -326,15 +321,17 @@ class Segment:
             times, states = times[: error.kept + 1], states[: error.kept + 1]
             failure, stop = str(error), None
             hits = [hit for hit in hits if self.sign * (hit.time - times[-1]) <= 0.0]
-        unbelieved = len(times) - 1 - believed(self.observe, times[1:], states[1:])
-        if unbelieved:
-            times, states = times[:-unbelieved], states[:-unbelieved]
+        dropped = 0
+        if len(times) > 1:
+            dropped = len(times) - 1 - self.observe.accepted_count(times[1:], states[1:])
+        if dropped:
+            times, states = times[:-dropped], states[:-dropped]
             stop, failure, self._doubt = None, "", None
             hits = [hit for hit in hits if self.sign * (hit.time - times[-1]) <= 0.0]
-        if failure or unbelieved or self._doubt is not None:
+        if failure or dropped or self._doubt is not None:
             self._drop_samples(float(times[-1]))
         self.hits.extend(hits)
-        halts = self._observed(block, times, states) or bool(unbelieved)
+        halts = self._observed(block, times, states) or bool(dropped)
         if stop is not None:
             self.status, self.message = Status.STOPPED, ""
         elif halts:
@@ -428,7 +425,7 @@ class Segment:
         self.steps += kept if block.taken is None else block.taken
         self.time, self.state = float(times[-1]), states[-1].copy()
         spent, self._reported = self.evaluations - self._reported, self.evaluations
-        dense = block.kept() if keeps(self.observe) else None
+        dense = block.kept() if self.observe.keeps else None
         return bool(self.observe(StepBlock(times[1:], states[1:], spent, block.taken, dense)))
 
     def pending(self, end: float) -> np.ndarray:
@@ -465,17 +462,6 @@ def _events(block: Block) -> tuple[Sequence[EventHit], EventHit | None, str]:
         return block.hits(), None, block.failure
     except GuardError as error:
         return error.hits, error.last, str(error)
-
-
-def believed(observe: Observer, times: np.ndarray, states: np.ndarray) -> int:
-    """Return how many of some steps an observer believes, whose ends are (k,) s and (k, size)."""
-    judge = getattr(observe, "believed", None)
-    return len(times) if judge is None or not len(times) else int(judge(times, states))
-
-
-def keeps(observe: Observer) -> bool:
-    """Return whether an observer keeps the states within steps."""
-    return bool(getattr(observe, "keeps", False))
 
 
 def first_stop(problem: OdeProblem, hits: Iterable[EventHit]) -> EventHit | None:

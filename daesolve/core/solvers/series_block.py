@@ -16,11 +16,11 @@ from daesolve.core.solvers.dense_segments import (
     inner_times,
 )
 from daesolve.core.solvers.guards import found_hits
+from daesolve.core.solvers.observers import Observer
 from daesolve.core.solvers.segment import (
     Block,
     EventHit,
     Integrator,
-    Observer,
     Segment,
     SegmentEnd,
     State,
@@ -140,7 +140,7 @@ class SeriesIntegrator(Integrator):
 
 def steps_at_once(segment: Segment, order: int) -> int:
     """Return how many steps to take at once: no more than there may yet be, or that may stay."""
-    remaining: int | None = getattr(segment.observe, "remaining", None)
+    remaining = segment.observe.remaining
     most = PIECE if segment.ahead is None else min(PIECE, segment.ahead)
     return most if remaining is None else min(most, max(-(-remaining // order), 1))
 

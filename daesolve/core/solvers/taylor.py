@@ -19,7 +19,8 @@ from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.series import may_overflow, missing_in_series
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.solvers.base import Compilation, Solver, positive
-from daesolve.core.solvers.segment import NOT_FINITE, Observer, SegmentEnd, State, Status
+from daesolve.core.solvers.observers import Observer
+from daesolve.core.solvers.segment import NOT_FINITE, SegmentEnd, State, Status
 from daesolve.core.solvers.series_events import halts_in_kernel
 from daesolve.errors import MissingBackendError, OutOfRangeError, is_one_of
 

@@ -10,7 +10,7 @@ import numpy as np
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.dense_output import DenseOutput
 from daesolve.core.run.integration.watches.monitor import Monitor
-from daesolve.core.solvers import Observer
+from daesolve.core.solvers.observers import Observer, StepObserver
 
 CRAWL = 1e-6
 """Many successive steps below this fraction of the mean step of a short run lead nowhere."""
@@ -147,7 +147,7 @@ class Effort:
         return bool(self.reason)
 
 
-class Counted:
+class Counted(StepObserver):
     """Observes the steps of a segment, and counts what they cost.
 
     Parameters
@@ -160,7 +160,7 @@ class Counted:
         Takes in the steps, and returns whether the segment ends with them.
     spent
         Right-hand sides before the segment.
-    believed
+    accepted
         Returns how many of some steps are good; None if all are.
     motion
         Keeps the states within steps as well; None if they are not kept.
@@ -172,11 +172,11 @@ class Counted:
         monitor: Monitor,
         observe: Observer,
         spent: int,
-        believed: Callable[[np.ndarray, np.ndarray], int] | None = None,
+        accepted: Callable[[np.ndarray, np.ndarray], int] | None = None,
         motion: DenseOutput | None = None,
     ) -> None:
         self.effort, self.monitor, self.observe = effort, monitor, observe
-        self.spent, self.believed, self.motion = spent, believed, motion
+        self.spent, self._accepted, self.motion = spent, accepted, motion
 
     def __call__(self, block: StepBlock) -> bool:
         """Take in a block of steps; return whether the segment ends with it."""
@@ -185,6 +185,10 @@ class Counted:
             self.motion.take(block)
         enough = bool(self.observe(block))
         return self.effort.take(block, self.spent, weak=bool(self.monitor.weakest())) or enough
+
+    def accepted_count(self, times: np.ndarray, states: np.ndarray) -> int:
+        """Return how many of some steps are good."""
+        return len(times) if self._accepted is None else self._accepted(times, states)
 
     @property
     def keeps(self) -> bool:

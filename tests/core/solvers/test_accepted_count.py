@@ -10,12 +10,13 @@ import pytest
 import daesolve as ds
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.solvers import State, Status
+from daesolve.core.solvers.observers import StepObserver
 from tests.systems import oscillator, prepared_run
 
 SOLVERS = [ds.Taylor, ds.Dop853, ds.Cvodes, ds.RadauIIA]
 
 
-class Doubting:
+class Doubting(StepObserver):
     """Believes steps up to a time."""
 
     def __init__(self, until: float) -> None:
@@ -25,7 +26,7 @@ class Doubting:
     def __call__(self, block: StepBlock) -> None:
         self.seen += block.times.tolist()
 
-    def believed(self, times: np.ndarray, states: np.ndarray) -> int:
+    def accepted_count(self, times: np.ndarray, states: np.ndarray) -> int:
         assert len(times) == len(states)
         return int(np.sum(times <= self.until))
 
