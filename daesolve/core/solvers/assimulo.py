@@ -19,12 +19,12 @@ import numpy as np
 
 from daesolve.core.expressions.evaluation import BufferedFunction
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.error_control import ErrorControlled
+from daesolve.core.solvers.error_control import ErrorControlled, Multistep
 from daesolve.core.solvers.guards import crossings
 from daesolve.core.solvers.jacobians import exact_jacobian
 from daesolve.core.solvers.segment import Block, Segment, State, StepError
 from daesolve.core.solvers.stepping import Gathered, Step, Stepper
-from daesolve.errors import MissingBackendError, OutOfRangeError
+from daesolve.errors import MissingBackendError
 
 Interpolate = Callable[[float], np.ndarray]
 AfterStep = Callable[[float, np.ndarray, Interpolate], bool]
@@ -332,7 +332,7 @@ class _ExplicitEquations(AssimuloFunctions):
 
 
 @dataclass(frozen=True)
-class AssimuloCvode(AssimuloSolver):
+class AssimuloCvode(Multistep, AssimuloSolver):
     """SUNDIALS' CVODE through Assimulo: multistep, of variable order, with the exact Jacobian.
 
     Parameters
@@ -345,16 +345,8 @@ class AssimuloCvode(AssimuloSolver):
 
     rtol: float = 1e-10
     atol: float = 1e-12
-    method: str = "adams"
     name = "assimulo-cvode"
     forms = frozenset({"ode"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.method not in ("adams", "bdf"):
-            raise OutOfRangeError(
-                f"{self.name}: method is {self.method!r}, but must be 'adams' or 'bdf'"
-            )
 
     def equations(self, problem: OdeProblem, p: np.ndarray, sign: float) -> _ExplicitEquations:
         """Return the rate and its Jacobian."""

@@ -9,12 +9,12 @@ import threading
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
+from daesolve.core.expressions.built_once import built_once
 from daesolve.core.formulations import DaeProblem, OdeProblem
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.solvers.dense_segments import AcceptedSteps, DenseSegment, cubics, inner_states
@@ -332,16 +332,15 @@ class Cvodes(Multistep):
         def integrate(start: State, end: float, parts: Parts) -> tuple[np.ndarray, dict[str, Any]]:
             pace = (end - start.time) / UNITS
             values = np.concatenate([start.p, [start.time, pace]])
-            engine = self._engine(problem, parts)
+            # Those of even parts are kept: to make one takes long.
+            even = isinstance(parts, int)
+            engine = _kept_engine(problem, self, parts) if even else self.engine(problem, parts)
             return run("cvodes", engine, {"x0": start.x, "p": values})
 
         return Grid(problem, integrate)
 
-    def _engine(self, problem: OdeProblem, parts: Parts) -> ca.Function:
-        """Return an integrator; those of even parts are kept: to make one takes long."""
-        known = _engines.setdefault(problem, {})
-        if isinstance(parts, int) and (self, parts) in known:
-            return known[self, parts]
+    def engine(self, problem: OdeProblem, parts: Parts) -> ca.Function:
+        """Return an integrator of a problem, with its output at these parts."""
         tau, x, p = (problem.rhs.sx_in(k) for k in range(3))
         start, pace = symbol("start"), symbol("pace")
         dae = {
@@ -355,14 +354,12 @@ class Cvodes(Multistep):
             "abstol": self.atol,
             "linear_multistep_method": self.method,
         }
-        made = engine_of("cvodes", dae, parts, options)
-        if isinstance(parts, int):
-            known[self, parts] = made
-        return made
+        return engine_of("cvodes", dae, parts, options)
 
 
-_engines: WeakKeyDictionary[OdeProblem, dict[tuple[Cvodes, int], ca.Function]]
-_engines = WeakKeyDictionary()
+@built_once
+def _kept_engine(problem: OdeProblem, solver: Cvodes, parts: int) -> ca.Function:
+    return solver.engine(problem, parts)
 
 
 NEWTON = 0.01

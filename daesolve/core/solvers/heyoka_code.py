@@ -32,32 +32,19 @@ if hy is not None:
     hy.set_logger_level_error()
 
 
-def _same(a: Any) -> Any:
-    return a
-
-
-def _inverse(a: Any) -> Any:
-    return 1.0 / a
-
-
-def _square(a: Any) -> Any:
-    return a * a
-
-
-def _twice(a: Any) -> Any:
-    return 2.0 * a
-
-
+UNARY: dict[int, Callable[[Any], Any]] = {
+    ca.OP_ASSIGN: lambda a: a,
+    ca.OP_NEG: operator.neg,
+    ca.OP_INV: lambda a: 1.0 / a,
+    ca.OP_SQ: lambda a: a * a,
+    ca.OP_TWICE: lambda a: 2.0 * a,
+}
 ARITHMETIC: dict[int, Callable[..., Any]] = {
-    ca.OP_ASSIGN: _same,
+    **UNARY,
     ca.OP_ADD: operator.add,
     ca.OP_SUB: operator.sub,
     ca.OP_MUL: operator.mul,
     ca.OP_DIV: operator.truediv,
-    ca.OP_NEG: operator.neg,
-    ca.OP_INV: _inverse,
-    ca.OP_SQ: _square,
-    ca.OP_TWICE: _twice,
 }
 """What any numbers can do that have Python's operators."""
 
@@ -89,50 +76,28 @@ def bounded_table() -> Table:
     return table
 
 
+NAMES = (
+    "sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh",
+    "tanh", "asinh", "acosh", "atanh", "erf",
+)  # fmt: skip
+"""Functions that heyoka has under CasADi's names."""
+
+
 def heyoka_table() -> Table:
     """Every operation that has a Taylor series, in heyoka's expressions."""
-    return ARITHMETIC | {
-        ca.OP_SQRT: hy.sqrt,
-        ca.OP_EXP: hy.exp,
-        ca.OP_LOG: hy.log,
+    unary: dict[int, Callable[[Any], Any]] = {
+        ca.OP_LOG1P: lambda a: hy.log(1.0 + a),
+        ca.OP_EXPM1: lambda a: hy.exp(a) - 1.0,
+    }
+    binary: dict[int, Callable[[Any, Any], Any]] = {
         ca.OP_POW: _power,
         ca.OP_CONSTPOW: _power,
-        ca.OP_SIN: hy.sin,
-        ca.OP_COS: hy.cos,
-        ca.OP_TAN: hy.tan,
-        ca.OP_ASIN: hy.asin,
-        ca.OP_ACOS: hy.acos,
-        ca.OP_ATAN: hy.atan,
-        ca.OP_ATAN2: hy.atan2,
-        ca.OP_SINH: hy.sinh,
-        ca.OP_COSH: hy.cosh,
-        ca.OP_TANH: hy.tanh,
-        ca.OP_ASINH: hy.asinh,
-        ca.OP_ACOSH: hy.acosh,
-        ca.OP_ATANH: hy.atanh,
-        ca.OP_ERF: hy.erf,
-        ca.OP_LOG1P: _log1p,
-        ca.OP_EXPM1: _expm1,
-        ca.OP_HYPOT: _hypot,
-        ca.OP_IF_ELSE_ZERO: _if_else_zero,
+        ca.OP_HYPOT: lambda a, b: hy.sqrt(a * a + b * b),
+        # If a branch is not taken, its series need not be finite.
+        ca.OP_IF_ELSE_ZERO: lambda c, branch: hy.select(c, branch, hy.expression(0.0)),
     }
-
-
-def _if_else_zero(condition: Any, branch: Any) -> Any:
-    """Take a branch or not; if it is not taken, its series need not be finite."""
-    return hy.select(condition, branch, hy.expression(0.0))
-
-
-def _log1p(a: Any) -> Any:
-    return hy.log(1.0 + a)
-
-
-def _expm1(a: Any) -> Any:
-    return hy.exp(a) - 1.0
-
-
-def _hypot(a: Any, b: Any) -> Any:
-    return hy.sqrt(a * a + b * b)
+    named = {int(getattr(ca, f"OP_{name.upper()}")): getattr(hy, name) for name in NAMES}
+    return {**ARITHMETIC, **named, **unary, **binary}
 
 
 def _power(base: Any, exponent: Any) -> Any:
