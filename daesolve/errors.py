@@ -6,8 +6,9 @@ import difflib
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from numbers import Integral, Real
-from typing import TypeGuard, TypeVar, cast
+from typing import Any, TypeGuard, TypeVar, cast
 
 LISTED = 20
 """The most names that a sentence lists."""
@@ -133,6 +134,14 @@ class MissingPackageError(DaesolveError, ImportError):
         super().__init__(
             f"this needs {package}, which is not installed: pip install 'daesolve[{extra}]'"
         )
+
+
+def optional_package(name: str, extra: str) -> Any:
+    """Return a package that an extra of daesolve adds; raises MissingPackageError."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingPackageError(name, extra) from None
 
 
 class NotResumableError(DaesolveError, RuntimeError):
@@ -462,3 +471,10 @@ def check_counts(least: int, **counts: object) -> None:
     for name, count in counts.items():
         if not isinstance(count, Integral) or isinstance(count, bool) or count < least:
             raise OutOfRangeError(f"{name} is {count!r}, but must be a whole number >= {least}")
+
+
+def check_positive(**numbers: object) -> None:
+    """Refuse what is no finite number > 0, by its name in messages."""
+    for name, number in numbers.items():
+        if not (is_number(number) and number > 0.0):
+            raise OutOfRangeError(f"{name} is {number!r}, but must be a number > 0")

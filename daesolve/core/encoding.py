@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 
-from daesolve.errors import ArchiveError, unknown_name
+from daesolve.errors import ArchiveError, check_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -310,21 +310,15 @@ def read_parquet(source: Path | pa.NativeFile, columns: Sequence[str] | None = N
 
     # A part is small: read-ahead and threads cost a third more time than they save.
     with pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False) as file:
-        _know(columns, file.schema_arrow.names)
+        check_names("column", columns or (), file.schema_arrow.names)
         names = None if columns is None else list(columns)
         return file.read(columns=names, use_threads=False)
 
 
 def select(table: pa.Table, columns: Sequence[str] | None) -> pa.Table:
     """Return some columns of a table, or all; raises UnknownNameError."""
-    _know(columns, table.column_names)
+    check_names("column", columns or (), table.column_names)
     return table if columns is None else table.select(list(columns))
-
-
-def _know(columns: Sequence[str] | None, known: Sequence[str]) -> None:
-    for name in columns or ():
-        if name not in known:
-            raise unknown_name("column", name, known)
 
 
 def _type(values: Sequence[Any] | np.ndarray) -> pa.DataType:

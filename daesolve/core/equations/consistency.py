@@ -22,7 +22,7 @@ from daesolve.errors import (
     ContradictoryGoalsError,
     InconsistentStateError,
     OutOfRangeError,
-    unknown_name,
+    check_names,
 )
 
 POLISH = 1e-6
@@ -137,9 +137,7 @@ def near(
     names = dynamics.labels.states
     own = {n: v for n, v in check_named("initial", start).items() if not can_keep(dynamics, n)}
     given = {**check_named("guess", guess), **own}
-    for name in given:
-        if name not in names:
-            raise unknown_name("state", str(name), names)
+    check_names("state", map(str, given), names)
     known = {name: start_value(name, value) for name, value in given.items()}
     return np.array([known.get(name, 0.0) for name in names])
 

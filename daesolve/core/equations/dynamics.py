@@ -27,7 +27,7 @@ from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.inputs import NO_INPUTS, Inputs
 from daesolve.core.posing.symbols import Interval, Labels, symbol, velocity_name
-from daesolve.errors import unknown_name
+from daesolve.errors import check_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,9 +385,7 @@ class Dynamics:
 
     def value_vector(self, overrides: Mapping[str, float]) -> np.ndarray:
         """Return p as numbers: the defaults, with some overridden by name."""
-        for name in overrides:
-            if name not in self.values:
-                raise unknown_name("value", name, self.values)
+        check_names("value", overrides, self.values)
         return np.array([overrides.get(name, value) for name, value in self.values.items()])
 
     def lasting(self, values: Mapping[str, float]) -> dict[str, float]:

@@ -31,8 +31,8 @@ from daesolve.errors import (
     OutOfRangeError,
     PosingError,
     RedundantConstraintsError,
-    is_number,
-    unknown_name,
+    check_names,
+    check_positive,
 )
 
 DISAGREEMENT = 1e-6
@@ -434,13 +434,9 @@ def check_weights(dynamics: Dynamics, weights: Mapping[str, float]) -> None:
         differs too much from the others.
     """
     own = [row.name for row in dynamics.rows if row.reaction is not None]
+    check_names("goal with a redundant weight", weights, own)
     for name, weight in weights.items():
-        if name not in own:
-            raise unknown_name("goal with a redundant weight", name, own)
-        if not (is_number(weight) and weight > 0.0):
-            raise OutOfRangeError(
-                f"the redundant weight of {name!r} is {weight!r}, but must be a number > 0"
-            )
+        check_positive(**{f"the redundant weight of {name!r}": weight})
     sizes = [1.0, *weights.values()]
     if not max(sizes) <= WIDEST_WEIGHTS * min(sizes):
         raise OutOfRangeError(

@@ -21,7 +21,7 @@ import numpy as np
 
 from daesolve.core.encoding import is_array, is_list, is_tuple
 from daesolve.core.equations.dynamics import GoalRow
-from daesolve.errors import OutOfRangeError, is_number, unknown_name
+from daesolve.errors import OutOfRangeError, check_names, is_number
 
 Law = Sequence[float]
 """a_(r-1), ..., a_0: the coefficients of a monic polynomial, highest power first."""
@@ -81,9 +81,8 @@ def rates_of(laws: Mapping[str, Law], rows: Iterable[GoalRow]) -> dict[str, floa
         The degree of the law differs from the degree of the goal.
     """
     degrees = {row.name: row.degree for row in rows}
+    check_names("constraint that reactions fulfil", laws, degrees)
     for goal, law in laws.items():
-        if goal not in degrees:
-            raise unknown_name("constraint that reactions fulfil", goal, degrees)
         if len(law) != degrees[goal]:
             raise OutOfRangeError(
                 f"the law of {goal!r} has {len(law)} coefficients, but the relative degree of "

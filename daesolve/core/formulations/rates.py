@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from daesolve.core.equations.dynamics import Dynamics, GoalRow, ImplicitRow, InvariantRow
-from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, is_one_of, unknown_name
+from daesolve.errors import OutOfRangeError, UnsupportedError, check_names, is_number, is_one_of
 
 Rate = float | str | None
 Rates = Mapping[str, float | None]
@@ -55,9 +55,7 @@ def with_single(chosen: Mapping[str, float | None], rates: Rates) -> dict[str, f
     UnknownNameError
         There is no goal of this name that has a rate.
     """
-    for goal in rates:
-        if goal not in chosen:
-            raise unknown_name("goal with a rate", goal, chosen)
+    check_names("goal with a rate", rates, chosen)
     return {goal: rate or None for goal, rate in {**chosen, **rates}.items()}
 
 

@@ -18,7 +18,7 @@ from daesolve.core.formulations.formulation import Elimination, Formulation
 from daesolve.core.formulations.problem import OdeProblem, Watched
 from daesolve.core.formulations.rates import Rate, Rates, check_rates, refuse_rates
 from daesolve.core.posing.symbols import symbol
-from daesolve.errors import OutOfRangeError, UnsupportedError, is_number
+from daesolve.errors import UnsupportedError, check_positive
 
 SLIPS = "replaced by friction: the report shows the slip"
 
@@ -48,10 +48,7 @@ class Viscous(Formulation):
     stiff = True
 
     def __post_init__(self) -> None:
-        if not is_number(self.mobility) or self.mobility <= 0.0:
-            raise OutOfRangeError(
-                f"viscous: mobility is {self.mobility!r}, but must be a number > 0"
-            )
+        check_positive(**{"viscous: mobility": self.mobility})
         check_rates(self.rate, self.rates)
 
     def notes(self, dynamics: Dynamics) -> tuple[str, ...]:

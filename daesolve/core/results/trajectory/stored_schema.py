@@ -20,6 +20,7 @@ from daesolve.core.results.storage.schema import (
     fault,
     record_of,
 )
+from daesolve.core.results.trajectory.findings import Finding
 from daesolve.core.results.trajectory.results import (
     Degeneracy,
     Drift,
@@ -38,11 +39,12 @@ Plain = Flag | Annotated[int, Strict()] | Number | Word
 Changes = dict[str, tuple[Number, Number]]
 
 if TYPE_CHECKING:  # models are made of the dataclasses when the program runs
-    OfDrift = OfPeak = OfStatistics = OfVerification = OfDegeneracy = dict[str, Any]
+    OfDrift = OfPeak = OfStatistics = OfVerification = OfDegeneracy = OfFinding = dict[str, Any]
 else:
     OfDrift, OfPeak = record_of(Drift), record_of(Peak)
     OfStatistics = record_of(Statistics, steps=Count, rhs_evaluations=Count)
     OfVerification, OfDegeneracy = record_of(Verification), record_of(Degeneracy)
+    OfFinding = record_of(Finding, verdict=Literal["holds", "contradicted", "not checked"])
 
 
 class NamedSettings(StoredRecord):
@@ -241,22 +243,11 @@ class SoFar(Ended):
     notes: list[Word]
 
 
-class StoredFinding(StoredRecord):
-    """What one check of an audit found."""
-
-    check: Word
-    subject: Word
-    verdict: Literal["holds", "contradicted", "not checked"]
-    defect: Number | None
-    time: Number | None
-    sentence: Word
-
-
 class Audited(StoredRecord):
     """A run held against what was posed."""
 
     holds: Flag
-    findings: list[StoredFinding]
+    findings: list[OfFinding]
     left_out: Word
 
 

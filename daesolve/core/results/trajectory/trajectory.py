@@ -41,10 +41,10 @@ from daesolve.core.results.trajectory.samples import (
     stride_of,
 )
 from daesolve.errors import (
-    MissingPackageError,
     OutOfRangeError,
     UnsupportedError,
     is_one_of,
+    optional_package,
     suggest_names,
     unknown_name,
 )
@@ -353,10 +353,7 @@ class Trajectory(Extended, Displayable, point="methods of runs"):
         MissingPackageError
             pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise MissingPackageError("pandas", "tables") from None
+        pandas = optional_package("pandas", "tables")
         samples = self.samples
         if isinstance(samples, StoredSamples):
             samples = samples.thinned(1)
@@ -375,10 +372,7 @@ class Trajectory(Extended, Displayable, point="methods of runs"):
         MissingPackageError
             xarray is not installed.
         """
-        try:
-            import xarray
-        except ImportError:
-            raise MissingPackageError("xarray", "tables") from None
+        xarray = optional_package("xarray", "tables")
         table = self.to_pandas()
         data = xarray.Dataset.from_dataframe(table)
         for named in self._columns().values():
