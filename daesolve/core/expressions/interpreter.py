@@ -10,10 +10,15 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
+from inspect import signature
+from typing import Any
 
 import numpy as np
 
 from daesolve.core.expressions import operations
+from daesolve.core.expressions.operations import OF_CASADI
+from daesolve.core.expressions.translation import NUMPY_TABLE, TESTS, Table
 
 Row = np.ndarray
 Operation = Callable[[Row, Row, Row], object]
@@ -78,16 +83,16 @@ def seconds(runs: np.ndarray, states: int) -> float:
     return total * (PER_OPERATION + PER_NUMBER * states) + calls * PER_CALL * states
 
 
-def _one(function: Callable[[Row, Row], object]) -> Operation:
-    """Return the operation that takes one operand, by a function of NumPy."""
-    return lambda x, _, found: function(x, found)
-
-
-def _written(function: Callable[[Row, Row], Row]) -> Operation:
-    """Return the operation whose values a function returns."""
+def _of_arrays(function: Callable[..., Any]) -> Operation:
+    """Return the operation of a function of NumPy, which writes into a row where it can."""
+    if getattr(function, "nin", 0) == 1 or type(function) is partial:
+        return lambda x, _, found: function(x, found)
+    if isinstance(function, np.ufunc):
+        return function
+    count = len(signature(function).parameters)
 
     def write(x: Row, y: Row, found: Row) -> None:
-        found[:] = function(x, y)
+        found[:] = function(*(x, y)[:count])
 
     return write
 
@@ -136,14 +141,6 @@ def _of_two(
     return write
 
 
-def _remainder(x: Row, y: Row) -> Row:
-    return np.where(np.isinf(y) & np.isfinite(x), x, x - y * np.rint(x / y))
-
-
-def _sign(x: Row, _: Row) -> Row:
-    return np.where((x != x) | (x == 0.0), x, np.copysign(1.0, x))
-
-
 _FUNCTIONS: dict[int, Operation] = {
     operations.SIN: _called(math.sin, np.sin),
     operations.COS: _called(math.cos, np.cos),
@@ -167,37 +164,13 @@ _FUNCTIONS: dict[int, Operation] = {
     operations.CONSTANT_POWER: _of_two(math.pow, np.power),
     operations.HYPOT: np.hypot,
 }
-_PLAIN: dict[int, Operation] = {
-    operations.ADD: np.add,
-    operations.SUB: np.subtract,
-    operations.MUL: np.multiply,
-    operations.DIV: np.divide,
-    operations.NEG: _one(np.negative),
+_ARRAYS: Table = {**NUMPY_TABLE, **TESTS}
+_OPERATIONS: dict[int, Operation] = {
+    **{OF_CASADI[code]: _of_arrays(function) for code, function in _ARRAYS.items()},
+    **_FUNCTIONS,
     operations.SQ: lambda x, _, found: np.multiply(x, x, found),
-    operations.TWICE: lambda x, _, found: np.add(x, x, found),
-    operations.INV: lambda x, _, found: np.divide(1.0, x, found),
-    operations.SQRT: _one(np.sqrt),
-    operations.FABS: _one(np.abs),
-    operations.ASSIGN: _one(np.positive),
-    operations.LT: np.less,
-    operations.LE: np.less_equal,
-    operations.EQ: np.equal,
-    operations.NE: np.not_equal,
-    operations.NOT: lambda x, _, found: np.equal(x, 0.0, found),
-    operations.AND: np.logical_and,
-    operations.OR: np.logical_or,
-    operations.IF_ELSE_ZERO: _written(lambda x, y: np.where(x != 0.0, y, 0.0)),
-    operations.FLOOR: _one(np.floor),
-    operations.CEIL: _one(np.ceil),
-    operations.FMOD: np.fmod,
-    operations.REMAINDER: _written(_remainder),
-    operations.SIGN: _written(_sign),
-    operations.COPYSIGN: np.copysign,
-    operations.FMIN: _written(lambda x, y: np.where((x != x) | (y < x), y, x)),
-    operations.FMAX: _written(lambda x, y: np.where((x != x) | (y > x), y, x)),
     operations.NOTHING: lambda _, __, found: found.fill(0.0),
 }
-_OPERATIONS = _PLAIN | _FUNCTIONS
 _BY_CALLS = np.isin(np.arange(operations.NOTHING + 1), [*_FUNCTIONS])
 _OF_NUMBERS: dict[int, Callable[[float, float], float]] = {
     operations.ADD: operator.add,

@@ -20,6 +20,7 @@ from daesolve.errors import UnsupportedError
 Table = Mapping[int, Callable[..., Any]]
 MANY = 10_000
 """The number of instructions from which finding repeated ones takes long."""
+WHERE: Any = np.where
 REPEATED = 1.25
 """The ratio of instructions to values below which repeated ones may stay."""
 
@@ -192,12 +193,12 @@ def integer_power(base: Any, exponent: int) -> Any:
     return 1.0 if result is None else result
 
 
-def _unchanged(a: Any) -> Any:
-    return a
-
-
 def _remainder(a: Any, b: Any) -> Any:
-    return a - b * np.rint(a / b)
+    return WHERE(np.isinf(b) & np.isfinite(a), a, a - b * np.rint(a / b))
+
+
+def _sign(a: Any) -> Any:
+    return WHERE((a != a) | (a == 0.0), a, np.copysign(1.0, a))
 
 
 def _erf(a: Any) -> Any:
@@ -206,16 +207,20 @@ def _erf(a: Any) -> Any:
 
 
 def _if_else_zero(a: Any, b: Any) -> Any:
-    return np.where(np.not_equal(a, 0.0), b, 0.0)
+    return WHERE(np.not_equal(a, 0.0), b, 0.0)
+
+
+def _least(a: Any, b: Any) -> Any:
+    return WHERE((a != a) | (b < a), b, a)
+
+
+def _most(a: Any, b: Any) -> Any:
+    return WHERE((a != a) | (b > a), b, a)
 
 
 def _as_number(test: Callable[..., Any]) -> Callable[..., Any]:
     """Return a test with the result 1.0 or 0.0, as in CasADi."""
-
-    def number(*operands: Any) -> Any:
-        return test(*operands).astype(float)
-
-    return number
+    return lambda *operands: test(*operands).astype(float)
 
 
 ELEMENTARY: dict[int, Callable[..., Any]] = {
@@ -240,8 +245,20 @@ ELEMENTARY: dict[int, Callable[..., Any]] = {
     ca.OP_SIGN: np.sign,
 }
 """Elementary functions of NumPy, for doubles and quadruple numbers."""
-NUMPY_TABLE: Table = ELEMENTARY | {
-    ca.OP_ASSIGN: _unchanged,
+TESTS: dict[int, np.ufunc] = {
+    ca.OP_LT: np.less,
+    ca.OP_LE: np.less_equal,
+    ca.OP_EQ: np.equal,
+    ca.OP_NE: np.not_equal,
+    ca.OP_NOT: np.logical_not,
+    ca.OP_AND: np.logical_and,
+    ca.OP_OR: np.logical_or,
+}
+"""Comparisons and conditions, true or false."""
+NUMPY_TABLE: Table = {
+    **ELEMENTARY,
+    **{operation: _as_number(test) for operation, test in TESTS.items()},
+    ca.OP_ASSIGN: np.positive,
     ca.OP_ADD: np.add,
     ca.OP_SUB: np.subtract,
     ca.OP_MUL: np.multiply,
@@ -251,13 +268,6 @@ NUMPY_TABLE: Table = ELEMENTARY | {
     ca.OP_CONSTPOW: np.power,
     ca.OP_SQ: np.square,
     ca.OP_TWICE: partial(np.multiply, 2.0),
-    ca.OP_LT: _as_number(np.less),
-    ca.OP_LE: _as_number(np.less_equal),
-    ca.OP_EQ: _as_number(np.equal),
-    ca.OP_NE: _as_number(np.not_equal),
-    ca.OP_NOT: _as_number(np.logical_not),
-    ca.OP_AND: _as_number(np.logical_and),
-    ca.OP_OR: _as_number(np.logical_or),
     ca.OP_FLOOR: np.floor,
     ca.OP_CEIL: np.ceil,
     ca.OP_FMOD: np.fmod,
@@ -266,11 +276,13 @@ NUMPY_TABLE: Table = ELEMENTARY | {
     ca.OP_COPYSIGN: np.copysign,
     ca.OP_IF_ELSE_ZERO: _if_else_zero,
     ca.OP_ERF: _erf,
-    ca.OP_FMIN: np.fmin,
-    ca.OP_FMAX: np.fmax,
+    ca.OP_FMIN: _least,
+    ca.OP_FMAX: _most,
     ca.OP_INV: partial(np.divide, 1.0),
     ca.OP_HYPOT: np.hypot,
+    ca.OP_SIGN: _sign,
 }
+"""All operations on arrays of doubles, with the bits of compiled code where that rounds alike."""
 
 
 def function_of(
