@@ -421,7 +421,7 @@ def _without(
         )
     guard = freed(event.guards)
     if reset is None or dropped.isdisjoint(reset.impose):
-        # Events of contacts are known by being the same ones.
+        # Features know their events by being the same ones.
         return event if ca.is_equal(guard, event.guards, 1) else replace(event, guard=guard)
     left = replace(reset, impose=[goal for goal in reset.impose if goal not in dropped])
     parts = [left if part is reset else part for part in event.then.parts]
