@@ -34,7 +34,7 @@ import scipy
 from daesolve.contact.decisions.answers import SolvedReactions
 from daesolve.contact.decisions.modes import Modes, slacks
 from daesolve.contact.decisions.touching import ScaledProblem
-from daesolve.core.expressions.singular_values import SingularDirections, singular_directions
+from daesolve.core.expressions.singular_values import singular_directions
 
 DEPENDENT = 1e-11
 """Equations with a smaller singular value, relative to the largest, depend on each other."""
@@ -83,18 +83,12 @@ def family_of(
 ) -> ReactionFamily | None:
     """Return the reactions that satisfy the equations of a mode; None if there are none."""
     found = singular_directions(matrix)
-    least = DEPENDENT * found.values[0]
-    base = shortest(found, right, least)
+    rank = found.rank(DEPENDENT * found.values[0])
+    base = found.solution(right, rank)
     terms = np.abs(matrix) @ np.abs(base) + np.abs(right)
     if np.any(np.abs(matrix @ base - right) > MOVES * (1.0 + terms)):
         return None
-    return known_family(problem, base, found.null_space(least))
-
-
-def shortest(found: SingularDirections, right: np.ndarray, tolerance: float) -> np.ndarray:
-    """Return the shortest solution of equations, whose smaller singular values count as zero."""
-    rank = found.rank(tolerance)
-    return found.right[:rank].T @ ((found.left[:, :rank].T @ right) / found.values[:rank])
+    return known_family(problem, base, found.right[rank:].T)
 
 
 def known_family(problem: ScaledProblem, base: np.ndarray, free: np.ndarray) -> ReactionFamily:
@@ -257,12 +251,13 @@ def spring_shares(
     weights = idle_rows(problem, closed)
     slopes, constant = weights @ family.free[closed], weights @ family.base[closed]
     found = singular_directions(slopes)
-    shares = shortest(found, -constant, MOVES)
+    rank = found.rank(MOVES)
+    shares = -found.solution(constant, rank)
     missed = np.abs(slopes @ shares + constant)
     size = 1.0 + float(np.max(np.abs(family.base), initial=0.0))
     if np.any(missed > MOVES * size):
         return None
-    return SpringShares(shares, found.null_space(MOVES))
+    return SpringShares(shares, found.right[rank:].T)
 
 
 def sprung(

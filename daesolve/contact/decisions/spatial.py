@@ -33,7 +33,6 @@ from daesolve.contact.decisions.reaction_families import (
     idle_rows,
     least_used,
     pressed,
-    shortest,
     sprung,
     use,
 )
@@ -305,8 +304,8 @@ def _refined(problem: ScaledProblem, states: States, guess: np.ndarray) -> Solve
         each = np.where(each > 0.0, each, 1.0)
         missed, slopes = missed / each, slopes / each[:, None]
         found = singular_directions(slopes)
-        least = DEPENDENT * found.values[0]
-        step, free = shortest(found, missed, least), found.null_space(least)
+        rank = found.rank(DEPENDENT * found.values[0])
+        step, free = found.solution(missed, rank), found.right[rank:].T
         reactions = reactions - step
         largest = float(np.max(np.abs(reactions)))
         if not largest < 1.0 / DEPENDENT:

@@ -21,7 +21,6 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact.complementarity.policies import solve
-from daesolve.contact.friction.state_functions import state_function
 from daesolve.contact.friction.variant_forms import FormMatrices, SupportBalance
 from daesolve.contact.friction.variants import VariantProblem, variant_problem
 from daesolve.contact.posing.supports import Support
@@ -215,8 +214,7 @@ def _slips(
             slip = rubbing.slip
             columns.append(-ca.jacobian(slip, v).T @ slip / ca.sqrt(ca.sumsqr(slip)))
             frictions.append(ca.SX(support.friction))
-    outputs = {"columns": ca.horzcat(*columns), "frictions": ca.vertcat(*frictions)}
-    function = state_function(dynamics, "slips", outputs)
+    function = dynamics.function("slips", ca.horzcat(*columns), ca.vertcat(*frictions))
     moved = x.copy()
     moved[dynamics.position_count :] = direction
     found, numbers = (np.asarray(part) for part in function(time, moved, problem.numbers))

@@ -199,15 +199,15 @@ class ContactEquations(Steppable):
             [row.restitution for row in contacts_in(dynamics)],
             [none if r is None else r.restitution for r in rubs],
         ]
-        outputs = {
-            "mass": dynamics.mass,
-            "force": dynamics.force,
-            "rows": ca.vertcat(*[row.jacobian for row in dynamics.rows]),
-            "rates": ca.vertcat(*[row.chain[-1] for row in dynamics.rows]),
-            "gaps": ca.vertcat(*[dynamics.rows[k].chain[0] for k in self.gaps]),
-            "numbers": ca.vertcat(*[ca.horzcat(*[ca.SX(n) for n in line]) for line in numbers]),
-        }
-        return self.function("step", outputs)
+        outputs = [
+            dynamics.mass,
+            dynamics.force,
+            ca.vertcat(*[row.jacobian for row in dynamics.rows]),
+            ca.vertcat(*[row.chain[-1] for row in dynamics.rows]),
+            ca.vertcat(*[dynamics.rows[k].chain[0] for k in self.gaps]),
+            ca.vertcat(*[ca.horzcat(*[ca.SX(n) for n in line]) for line in numbers]),
+        ]
+        return dynamics.function("step", *outputs)
 
     @property
     def _positions(self) -> list[ca.SX]:
@@ -219,7 +219,7 @@ class ContactEquations(Steppable):
     def _invariants(self) -> ca.Function:
         rows = self.dynamics.invariants
         values = [row.value for row in rows if row.on == "positions"]
-        return self.function("invariants", {"values": ca.vertcat(0, *values)})
+        return self.dynamics.function("invariants", ca.vertcat(0, *values))
 
 
 def _decided(

@@ -143,19 +143,19 @@ class StepEquations(Steppable):
         slips = [self._slip(*support) for supports in self._pairs for support in supports]
         widest = max(slip.numel() for slip in slips)
         padded = ca.vertcat(*[ca.vertcat(s, ca.SX(widest - s.numel(), 1)) for s in slips])
-        outputs = {
-            "mass": dynamics.mass,
-            "force": dynamics.force,
-            "first": ca.horzcat(*[rubbing.normal for rubbing, _ in firsts]),
-            "second": ca.horzcat(*[rubbing.normal for rubbing, _ in seconds]),
-            "slips": ca.jacobian(padded, v),
-            "offsets": ca.substitute(padded, v, ca.SX.zeros(*v.shape)),
-            "rows": ca.vertcat(*[row.jacobian for row in dynamics.rows]),
-            "aims": -ca.substitute(
+        outputs = [
+            dynamics.mass,
+            dynamics.force,
+            ca.horzcat(*[rubbing.normal for rubbing, _ in firsts]),
+            ca.horzcat(*[rubbing.normal for rubbing, _ in seconds]),
+            ca.jacobian(padded, v),
+            ca.substitute(padded, v, ca.SX.zeros(*v.shape)),
+            ca.vertcat(*[row.jacobian for row in dynamics.rows]),
+            -ca.substitute(
                 ca.vertcat(*[row.chain[-1] for row in dynamics.rows]), v, ca.SX.zeros(*v.shape)
             ),
-        }
-        return self.function("step", outputs)
+        ]
+        return dynamics.function("step", *outputs)
 
     @cached_property
     def _rubs(self) -> ca.Function:
@@ -166,7 +166,7 @@ class StepEquations(Steppable):
         loads = [symbol(name, len(self.names)) for name in ("t1", "t2")]
         total = firsts @ loads[0] + seconds @ loads[1]
         slope = ca.jacobian(total, self.dynamics.velocities)
-        return self.function("rubs", {"f1": firsts, "f2": seconds, "slope": slope}, loads)
+        return self.dynamics.function("rubs", firsts, seconds, slope, further=loads)
 
     @cached_property
     def _speeds(self) -> ca.Function:
@@ -179,7 +179,7 @@ class StepEquations(Steppable):
             return along * squared + about * spin**2
 
         columns = [ca.vertcat(*[speed(*s) for s in supports]) for supports in self._pairs]
-        return self.function("speeds", {"speeds": ca.horzcat(*columns)})
+        return self.dynamics.function("speeds", ca.horzcat(*columns))
 
     def _friction(self, rubbing: SupportAction) -> ca.SX:
         if rubbing.sense is None:

@@ -21,7 +21,6 @@ from daesolve.contact.complementarity.answers import VariantAnswer
 from daesolve.contact.complementarity.enumeration import enumerate_variants
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.policies import solve
-from daesolve.contact.friction.state_functions import state_function
 from daesolve.contact.friction.sticking import STUCK, StickingSearch, fastest, sticks
 from daesolve.contact.friction.support_balance import VariantState
 from daesolve.contact.friction.variants import VariantProblem, with_variant
@@ -324,7 +323,7 @@ class Sliding:
         moved = symbol("accelerations", dynamics.velocity_count)
         rates = ca.jtimes(slips, dynamics.x, ca.vertcat(dynamics.position_rates, moved))
         rates += ca.jacobian(slips, dynamics.t)
-        return state_function(dynamics, "slip_rates", {"rates": rates}, [moved])
+        return dynamics.function("slip_rates", rates, further=[moved])
 
     @property
     def senses(self) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
-from daesolve.contact.friction.state_functions import state_function
 from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.names import ACCUMULATED, JAM, REST
 from daesolve.core.equations.consistency import check_named
@@ -64,7 +63,7 @@ class Steppable:
 
     @cached_property
     def _missed(self) -> ca.Function:
-        return self.function("missed", {"missed": ca.norm_inf(ca.vertcat(0, *self._positions))})
+        return self.dynamics.function("missed", ca.norm_inf(ca.vertcat(0, *self._positions)))
 
     @property
     def _positions(self) -> list[ca.SX]:
@@ -76,18 +75,12 @@ class Steppable:
         kinetic, named = self.dynamics.kinetic, self.system.auxiliaries
         assert kinetic is not None
         potential = ca.substitute(ca.SX(self.system.potential), named.vector, named.meanings)
-        return self.function("energy", {"energy": kinetic + potential})
+        return self.dynamics.function("energy", kinetic + potential)
 
     @cached_property
     def _rates(self) -> ca.Function:
         rates = self.dynamics.position_rates[: self.dynamics.coordinate_count]
-        return self.function("rates", {"rates": rates})
-
-    def function(
-        self, name: str, outputs: Mapping[str, ca.SX], more: Sequence[ca.SX] = ()
-    ) -> ca.Function:
-        """Return a function of (t, x, p, *more) with dense outputs."""
-        return state_function(self.dynamics, name, outputs, more)
+        return self.dynamics.function("rates", rates)
 
 
 def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) -> None:

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.contact.friction.state_functions import PlanarSlips, linear_function, state_function
+from daesolve.contact.friction.planar_slips import PlanarSlips, linear_function
 from daesolve.contact.posing.guides import the_guides
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.intervals import bounds
@@ -92,7 +92,7 @@ class StickingSearch:
         moved = ca.vertcat(dynamics.position_rates, still)
         rates = ca.jtimes(self._held, dynamics.x, moved) + ca.jacobian(self._held, dynamics.t)
         slopes = ca.jacobian(self._held, dynamics.velocities)
-        return state_function(dynamics, "held_rates", {"rates": rates, "slopes": slopes})
+        return dynamics.function("held_rates", rates, slopes)
 
     def velocities(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray | None:
         """Return the velocities without any slip; None if these are not determined.
@@ -242,7 +242,7 @@ class ShortLoads:
         self._count = dynamics.force.numel()
         slopes = ca.densify(ca.jacobian(acting, dynamics.t))
         self.timed = slopes.nnz() > 0 and not slopes.is_zero()
-        self._slopes = state_function(dynamics, "slopes_in_time", {"slopes": slopes})
+        self._slopes = dynamics.function("slopes_in_time", slopes)
 
     def bow(self, times: tuple[float, float], states: np.ndarray, p: np.ndarray) -> float:
         """Return the deviation of slip accelerations from their chord beyond rounding, m/s^2.

@@ -22,7 +22,7 @@ from daesolve.contact.complementarity.properties import (
     frictionless_sign,
     w_property,
 )
-from daesolve.contact.friction.state_functions import PlanarSlips, state_function
+from daesolve.contact.friction.planar_slips import PlanarSlips
 from daesolve.contact.friction.support_balance import VariantState, supported_balance
 from daesolve.contact.friction.variant_forms import (
     FORMS,
@@ -408,12 +408,12 @@ class VariantProblem:
         nothing = SupportAction(ca.SX(count, 1), ca.SX(count, 1), ca.SX(0, 1))
         firsts = [first or nothing for first, _ in self.guides.supports]
         seconds = [second for _, second in self.guides.supports]
-        columns: dict[str, ca.SX] = {
-            f"{which}_{what}": ca.horzcat(*[getattr(support, what) for support in supports])
-            for which, supports in (("first", firsts), ("second", seconds))
-            for what in ("normal", "friction")
-        }
-        return state_function(self.dynamics, "columns", columns)
+        columns = [
+            ca.horzcat(*parts)
+            for supports in (firsts, seconds)
+            for parts in ([s.normal for s in supports], [s.friction for s in supports])
+        ]
+        return self.dynamics.function("columns", *columns)
 
     @cached_property
     def _moved(self) -> ca.Function:
@@ -422,7 +422,7 @@ class VariantProblem:
         moved = ca.vertcat(*[support.slip for support in self.guides.rubbing], *spins)
         v = self.dynamics.velocities
         sizes = ca.fabs(ca.jacobian(moved, v)) @ ca.fabs(v)
-        return state_function(self.dynamics, "moved", {"moved": moved, "sizes": sizes})
+        return self.dynamics.function("moved", moved, sizes)
 
 
 def variant_problem(

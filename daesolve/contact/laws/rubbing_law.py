@@ -149,9 +149,8 @@ class RubbingLaw(SwitchingLaw):
             self.events = (*self.events, self._ending.event, self._ending.rest)
         self._functions = functions_of(setting)
         self._numbers = self._functions.numbers
-        self._collisions = CollisionResolver(
-            self._numbers, setting.choices, springs=setting.choices.springs
-        )
+        springs = setting.choices.springs
+        self._collisions = CollisionResolver(self._numbers, setting.choices, springs=springs)
         self._let_go = LettingGo(setting)
 
     @classmethod

@@ -1,8 +1,7 @@
-"""Functions of time, state and values; and the slips in the plane of the supports of guides."""
+"""The slips in the plane of the supports of guides, and their gradients."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import casadi as ca
@@ -10,22 +9,12 @@ import numpy as np
 
 from daesolve.contact.posing.guides import Guides
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.translation import function_of
-
-
-def state_function(
-    dynamics: Dynamics, name: str, outputs: Mapping[str, ca.SX], more: Sequence[ca.SX] = ()
-) -> ca.Function:
-    """Return a function of (t, x, p, *more) with dense outputs."""
-    inputs = [dynamics.t, dynamics.x, dynamics.p, *more]
-    names = ["t", "x", "p", *(f"t{k}" for k in range(1, len(more) + 1))]
-    return function_of(name, inputs, list(outputs.values()), (names, list(outputs)))
 
 
 def linear_function(dynamics: Dynamics, name: str, slips: ca.SX) -> ca.Function:
     """Return (t, x, p) -> slips and their gradients by the velocities."""
     slopes = ca.jacobian(slips, dynamics.velocities)
-    return state_function(dynamics, name, {"slips": slips, "slopes": slopes})
+    return dynamics.function(name, slips, slopes)
 
 
 class PlanarSlips:
