@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from daesolve.analysis.variational import differentiated
-from daesolve.contact.laws.rubbing_functions import stepped
+from daesolve.contact.laws.contact_functions import stepped
 from daesolve.core.events.guard_book import REMEMBERED
 from daesolve.core.events.guard_table import Place
 from daesolve.core.events.law import Jump, SwitchingLaw

@@ -23,6 +23,7 @@ import numpy as np
 
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.policies import solve
+from daesolve.contact.laws.contact_functions import references_of
 from daesolve.contact.laws.rubbing_instant import answered
 from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.core.equations.additions import TOUCHING
@@ -31,12 +32,11 @@ from daesolve.core.equations.elimination.impacts import settle_function
 from daesolve.core.equations.elimination.saddle import EliminationPlan
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_table import Role
-from daesolve.core.events.jumps import joined, with_references
+from daesolve.core.events.jumps import joined
 from daesolve.core.events.law import Jump, Setting, SwitchingLaw
 from daesolve.core.events.let_go import LettingGo
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.posing.symbols import symbol
 from daesolve.core.results.trajectory.results import Impact
 from daesolve.errors import ResetError, VariantError
 
@@ -58,29 +58,6 @@ is below this."""
 
 Reactions = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """(x, p) -> the reactions of all contacts that are closed in p, and their rates."""
-
-
-@dataclass(frozen=True)
-class ContactChange:
-    """The changes of contacts at an instant.
-
-    Parameters
-    ----------
-    events
-        The indices of their events.
-    closed
-        Which contacts are closed afterwards.
-    x, p
-        The state and the values after.
-    impact
-        What was imposed, if a gap closed with a speed.
-    """
-
-    events: tuple[int, ...]
-    closed: np.ndarray
-    x: np.ndarray
-    p: np.ndarray
-    impact: Impact | None
 
 
 @dataclass(frozen=True)
@@ -127,9 +104,7 @@ class ContactChanges:
             ca.Function("contacts", [t, x, p], [ca.densify(part) for part in measured])
         )
         self._settle = Evaluator(settle_function(dynamics, plan, ()))
-        works = symbol("works", size - self._count)
-        values = with_references(dynamics, t, x, p, works)
-        self._references = Evaluator(ca.Function("references", [t, x, works, p], [values]))
+        self._references = references_of(dynamics, size)
 
     def decide(
         self,
@@ -139,7 +114,7 @@ class ContactChanges:
         near: tuple[np.ndarray, np.ndarray, np.ndarray],
         reactions: Reactions,
         apart: np.ndarray,
-    ) -> ContactChange | None:
+    ) -> Jump | None:
         """Return the changes at an instant; None if there are none.
 
         Parameters
@@ -179,7 +154,8 @@ class ContactChanges:
         lost = [row.lost for row, gone in zip(rows, before & ~closed, strict=True) if gone]
         met = (closed & ~before) | hit
         begun = [row.closed for row, here in zip(rows, met, strict=True) if here]
-        return ContactChange((*begun, *lost), closed, np.concatenate([states, works]), p, impact)
+        events = dict.fromkeys([*begun, *lost], (0,))
+        return Jump(events, np.concatenate([states, works]), p, impact)
 
     def _collided(
         self,
@@ -368,7 +344,7 @@ class ContactLaw(SwitchingLaw):
         self.problem = setting.problem
         self._lost = setting.table.firsts[[row.lost for row in rows]]
         self._closing = setting.table.firsts[[row.closed for row in rows]]
-        self._lets_go = {row.lost for row in rows}
+        self._lets_go, self._holds = {row.lost for row in rows}, [row.hold for row in rows]
         if setting.problem not in _changes:
             plan, size = setting.jumps.plan, setting.problem.size
             _changes[setting.problem] = ContactChanges(setting.dynamics, plan, size)
@@ -402,10 +378,10 @@ class ContactLaw(SwitchingLaw):
             return values[self._lost], rates[self._lost]
 
         apart = self._letting_go.apart(time, x[: self._count], p)
-        change = self._changes.decide(time, x, p, (met, zero, ended), reactions, apart)
-        if change is not None:
-            book.armed[self._closing[~change.closed]] = False
-            yield Jump(dict.fromkeys(change.events, (0,)), change.x, change.p, change.impact)
+        jump = self._changes.decide(time, x, p, (met, zero, ended), reactions, apart)
+        if jump is not None:
+            book.armed[self._closing[jump.p[self._holds] == 0.0]] = False
+            yield jump
 
 
 _changes: WeakKeyDictionary[OdeProblem, ContactChanges] = WeakKeyDictionary()

@@ -20,10 +20,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from daesolve.contact.decisions import decide
+from daesolve.contact.laws.contact_functions import at_rest, functions_of
 from daesolve.contact.laws.impacts_end import ImpactsEnd
 from daesolve.contact.laws.jams import JamGuards, approach, at_limit, sliding_of
-from daesolve.contact.laws.resting import at_rest
-from daesolve.contact.laws.rubbing_functions import functions_of
 from daesolve.contact.laws.rubbing_impacts import STILL, CollisionResolver, rested
 from daesolve.contact.laws.rubbing_instant import DecisionState, Rates, TouchingContacts
 from daesolve.contact.laws.rubbing_modes import (

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.contact.decisions import decide
+from daesolve.contact.laws.contact_functions import SHARED, at_rest, is_timed
 from daesolve.contact.laws.redundant_contacts import with_standing
-from daesolve.contact.laws.resting import SHARED, at_rest, is_timed
 from daesolve.contact.laws.rubbing_impacts import CollisionResolver, rested
 from daesolve.contact.laws.rubbing_instant import (
     ContactNumbers,

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from daesolve.contact.decisions import ContactSolution, ContactState, decide
+from daesolve.contact.laws.contact_functions import are_still, at_rest
 from daesolve.contact.laws.redundant_contacts import PARALLEL
-from daesolve.contact.laws.resting import are_still, at_rest
 from daesolve.contact.laws.rubbing_impacts import STILL
 from daesolve.contact.laws.rubbing_instant import DecisionState, Rates, TouchingContacts, speeds_of
 from daesolve.contact.laws.rubbing_law import Arrival, Outcome, RubbingLaw
