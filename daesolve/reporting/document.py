@@ -17,7 +17,7 @@ import numpy as np
 from daesolve.core.encoding import is_array, is_list, is_mapping, is_tuple
 from daesolve.core.results.storage import Stored
 from daesolve.core.results.trajectory.joining import KINDS, ROWS, first_oscillations
-from daesolve.core.results.trajectory.results import Drift, EventRecord, Outcome, Verification
+from daesolve.core.results.trajectory.results import Drift, EventRecord, Outcome
 from daesolve.core.results.trajectory.samples import StoredSamples
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.solving.descriptions import versions
@@ -31,11 +31,15 @@ from daesolve.reporting.sampling import Document, columns, tally
 
 if TYPE_CHECKING:
     from daesolve.verification.comparison import Agreement, ComparedRun, Comparison, Largest
-    from daesolve.verification.second_run import Difference
 
 EVENTS_WITH_STATES = 50
 """The number of events at the beginning, and at the end, whose states are in report.json."""
 SAMPLED = ("times", "states", "reactions", "outputs")
+REPEATED = "against difference lyapunov_time growth apart_from"
+"""What is told of a verification."""
+DIFFERENCE = "largest state by_state"
+COUNTED = ("wall_seconds", "steps", "rhs_evaluations", "compile_seconds", "compile_cached")
+"""What is counted of a compared run."""
 FOR_FIGURES = ("opening", "event_statistics", "drawing", "directory", "source")
 """Further entries of a document that only the page uses."""
 USUAL = {
@@ -87,10 +91,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
     """
     description = run.description
     whole = {
-        "problem": identity.get("problem"),
-        "case": identity.get("case"),
-        "model": identity.get("model"),
-        "structure": identity.get("structure") or {},
+        **_identified(identity),
         "parameters": description.get("parameters", {}),
         "formulation": description.get("formulation", ""),
         "solver": description.get("solver", ""),
@@ -99,15 +100,11 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "versions": versions(),
         "outcome": run.outcome.value,
         "message": run.message,
-        "end_time": run.end_time,
-        "times": run.times,
-        "states": run.states,
-        "reactions": run.reactions,
-        "outputs": run.outputs,
+        **_fields(run, "end_time times states reactions outputs"),
         "drift": {name: drift_document(entry) for name, entry in run.drift.items()},
         "events": [event_document(event) for event in run.events],
         "event_count": run.event_count,
-        "verification": _verification(run.verification),
+        "verification": _fields(run.verification, REPEATED) or None,
         "statistics": vars(run.statistics),
         "start_time": description.get("start_time", 0.0),
         "until": description.get("until", run.end_time),
@@ -147,19 +144,13 @@ def never_begun(identity: Mapping[str, Any], time: float, error: DaesolveError) 
     """
     return plain(
         {
-            "problem": identity.get("problem"),
-            "case": identity.get("case"),
-            "model": identity.get("model"),
-            "structure": identity.get("structure") or {},
+            **_identified(identity),
             "versions": versions(),
             "outcome": Outcome.DEGENERATE.value,
             "message": str(error),
             "end_time": time,
             "times": [],
-            "states": {},
-            "reactions": {},
-            "outputs": {},
-            "drift": {},
+            **{name: {} for name in ("states", "reactions", "outputs", "drift")},
             "events": [],
             "event_count": 0,
             "verification": None,
@@ -211,16 +202,8 @@ def _brief(event: Mapping[str, Any]) -> dict[str, Any]:
 
 def drift_document(entry: Drift) -> dict[str, Any]:
     """Return the sizes of a residual as an object."""
-    return {
-        "driven": entry.driven,
-        "max_abs": entry.max_abs,
-        "max_relative": entry.max_relative,
-        "final_relative": entry.final_relative,
-        "scale": entry.scale,
-        "correction": entry.correction,
-        "growth_exponent": entry.growth_exponent,
-        "note": entry.note,
-    }
+    sizes = "max_abs max_relative final_relative scale correction growth_exponent"
+    return _fields(entry, f"driven {sizes} note")
 
 
 def history_document(entry: Drift) -> dict[str, Any]:
@@ -231,16 +214,15 @@ def history_document(entry: Drift) -> dict[str, Any]:
     }
 
 
-def _verification(verification: Verification | None) -> dict[str, Any] | None:
-    if verification is None:
-        return None
-    return {
-        "against": verification.against,
-        "difference": verification.difference,
-        "lyapunov_time": verification.lyapunov_time,
-        "growth": verification.growth,
-        "apart_from": verification.apart_from,
-    }
+def _identified(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what identifies a run, as far as it is known."""
+    named = {name: identity.get(name) for name in ("problem", "case", "model")}
+    return named | {"structure": identity.get("structure") or {}}
+
+
+def _fields(thing: object, names: str) -> dict[str, Any]:
+    """Return some attributes of a result by name; empty where there is no result."""
+    return {} if thing is None else {name: getattr(thing, name) for name in names.split()}
 
 
 def plain(value: Any) -> Any:
@@ -392,15 +374,12 @@ def comparison_document(comparison: Comparison, identity: Mapping[str, Any]) -> 
     """
     return plain(
         {
-            "problem": identity.get("problem"),
-            "case": identity.get("case"),
-            "model": identity.get("model"),
-            "structure": identity.get("structure") or {},
+            **_identified(identity),
             "parameters": identity.get("parameters") or {},
             "start_time": identity.get("start_time", 0.0),
             "until": identity.get("until"),
             "versions": versions(),
-            "reference": {"kind": comparison.standard.kind, "note": comparison.standard.note},
+            "reference": _fields(comparison.standard, "kind note"),
             "runs": [_compared_run(run) for run in comparison.runs],
             "refused": [vars(entry) for entry in comparison.refused],
             "agreement": [_agreement(entry) for entry in comparison.agreement],
@@ -413,35 +392,17 @@ def _compared_run(run: ComparedRun) -> dict[str, Any]:
     known = run.trajectory
     statistics: Mapping[str, Any] = {} if known is None else vars(known.statistics)
     return {
-        "formulation": run.formulation,
-        "solver": run.solver,
-        "tolerance": run.tolerance,
+        **_fields(run, "formulation solver tolerance"),
         "tolerances": {} if known is None else known.description["tolerances"],
         "outcome": run.outcome.value,
         "message": run.message,
         "end_time": None if known is None else known.end_time,
-        "error": run.error,
-        "digits": run.digits,
-        "difference": _difference(run.difference),
+        **_fields(run, "error digits"),
+        "difference": _fields(run.difference, DIFFERENCE) or None,
         "residual": _largest(run.residual),
         "invariant": _largest(run.invariant),
-        **{
-            name: statistics.get(name)
-            for name in (
-                "wall_seconds",
-                "steps",
-                "rhs_evaluations",
-                "compile_seconds",
-                "compile_cached",
-            )
-        },
+        **{name: statistics.get(name) for name in COUNTED},
     }
-
-
-def _difference(found: Difference | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {"largest": found.largest, "state": found.state, "by_state": found.by_state}
 
 
 def _largest(found: Largest | None) -> dict[str, Any] | None:
@@ -449,4 +410,4 @@ def _largest(found: Largest | None) -> dict[str, Any] | None:
 
 
 def _agreement(entry: Agreement) -> dict[str, Any]:
-    return {"first": entry.first, "second": entry.second, **(_difference(entry.difference) or {})}
+    return _fields(entry, "first second") | _fields(entry.difference, DIFFERENCE)
