@@ -45,7 +45,7 @@ def export(
     Inputs to which --input gives no expression or table become inputs of the unit.
     """
     from daesolve.export.fmu import findings
-    from daesolve.reporting import dump
+    from daesolve.reporting.document import dump, fields_of
 
     if to.suffix != SUFFIX:
         raise OutOfRangeError(f"--to needs a file name that ends with {SUFFIX}, not {to}")
@@ -62,10 +62,7 @@ def export(
     if output.as_json:
         summary = {
             "path": str(made.path),
-            "states": made.states,
-            "parameters": made.parameters,
-            "inputs": made.inputs,
-            "outputs": made.outputs,
+            **fields_of(made, "states parameters inputs outputs"),
             "event_indicators": made.indicators,
             "notes": list(made.notes),
             "findings": None if found is None else list(found),

@@ -20,6 +20,7 @@ from daesolve.plugins.analyses import ANALYSES
 from daesolve.plugins.family import Case, Choice
 from daesolve.plugins.registry import Problem
 from daesolve.plugins.template import new_project
+from daesolve.reporting.document import fields_of, plain
 from daesolve.reporting.gallery.page import summary
 from daesolve.reporting.layout import Rows, WrappedText
 
@@ -35,18 +36,11 @@ def list_problems(as_json: AsJson = False) -> None:
     if as_json:
         document = {
             "problems": [
-                {
-                    "name": problem.name,
-                    "title": problem.title,
-                    "models": list(problem.models),
-                    "cases": [case.name for case in problem.cases],
-                }
+                fields_of(problem, "name title")
+                | {"models": [*problem.models], "cases": [case.name for case in problem.cases]}
                 for problem in found
             ],
-            "broken": [
-                {"name": plugin.name, "source": plugin.source, "reason": plugin.reason}
-                for plugin in broken
-            ],
+            "broken": [fields_of(plugin, "name source reason") for plugin in broken],
         }
         typer.echo(json.dumps(document, indent=1))
         return
@@ -131,20 +125,9 @@ def description(problem: Problem) -> dict[str, Any]:
 
 
 def _case(case: Case, model: str) -> dict[str, Any]:
-    return {
-        "name": case.name,
-        "model": model,
-        "structure": dict(case.structure),
-        "parameters": dict(case.parameters),
-        "start": dict(case.start),
-        "start_time": case.start_time,
-        "until": case.until,
-        "redundant": case.redundant,
-        "rank_loss": case.rank_loss,
-        "times": list(case.times),
-        "rate": case.rate,
-        "note": case.note,
-    }
+    shown = "start_time until redundant rank_loss rate note"
+    values = fields_of(case, f"name structure parameters start {shown}")
+    return plain({**values, "model": model, "times": list(case.times)})
 
 
 def _events(dynamics: Dynamics) -> list[str]:

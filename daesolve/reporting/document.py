@@ -100,11 +100,11 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "versions": versions(),
         "outcome": run.outcome.value,
         "message": run.message,
-        **_fields(run, "end_time times states reactions outputs"),
+        **fields_of(run, "end_time times states reactions outputs"),
         "drift": {name: drift_document(entry) for name, entry in run.drift.items()},
         "events": [event_document(event) for event in run.events],
         "event_count": run.event_count,
-        "verification": _fields(run.verification, REPEATED) or None,
+        "verification": fields_of(run.verification, REPEATED) or None,
         "statistics": vars(run.statistics),
         "start_time": description.get("start_time", 0.0),
         "until": description.get("until", run.end_time),
@@ -203,7 +203,7 @@ def _brief(event: Mapping[str, Any]) -> dict[str, Any]:
 def drift_document(entry: Drift) -> dict[str, Any]:
     """Return the sizes of a residual as an object."""
     sizes = "max_abs max_relative final_relative scale correction growth_exponent"
-    return _fields(entry, f"driven {sizes} note")
+    return fields_of(entry, f"driven {sizes} note")
 
 
 def history_document(entry: Drift) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def _identified(identity: Mapping[str, Any]) -> dict[str, Any]:
     return named | {"structure": identity.get("structure") or {}}
 
 
-def _fields(thing: object, names: str) -> dict[str, Any]:
+def fields_of(thing: object, names: str) -> dict[str, Any]:
     """Return some attributes of a result by name; empty where there is no result."""
     return {} if thing is None else {name: getattr(thing, name) for name in names.split()}
 
@@ -379,7 +379,7 @@ def comparison_document(comparison: Comparison, identity: Mapping[str, Any]) -> 
             "start_time": identity.get("start_time", 0.0),
             "until": identity.get("until"),
             "versions": versions(),
-            "reference": _fields(comparison.standard, "kind note"),
+            "reference": fields_of(comparison.standard, "kind note"),
             "runs": [_compared_run(run) for run in comparison.runs],
             "refused": [vars(entry) for entry in comparison.refused],
             "agreement": [_agreement(entry) for entry in comparison.agreement],
@@ -392,13 +392,13 @@ def _compared_run(run: ComparedRun) -> dict[str, Any]:
     known = run.trajectory
     statistics: Mapping[str, Any] = {} if known is None else vars(known.statistics)
     return {
-        **_fields(run, "formulation solver tolerance"),
+        **fields_of(run, "formulation solver tolerance"),
         "tolerances": {} if known is None else known.description["tolerances"],
         "outcome": run.outcome.value,
         "message": run.message,
         "end_time": None if known is None else known.end_time,
-        **_fields(run, "error digits"),
-        "difference": _fields(run.difference, DIFFERENCE) or None,
+        **fields_of(run, "error digits"),
+        "difference": fields_of(run.difference, DIFFERENCE) or None,
         "residual": _largest(run.residual),
         "invariant": _largest(run.invariant),
         **{name: statistics.get(name) for name in COUNTED},
@@ -410,4 +410,4 @@ def _largest(found: Largest | None) -> dict[str, Any] | None:
 
 
 def _agreement(entry: Agreement) -> dict[str, Any]:
-    return _fields(entry, "first second") | _fields(entry.difference, DIFFERENCE)
+    return fields_of(entry, "first second") | fields_of(entry.difference, DIFFERENCE)

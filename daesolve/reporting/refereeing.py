@@ -14,7 +14,7 @@ from daesolve.core.run.solving.descriptions import versions
 from daesolve.multibody.referee.refereeing import Refereed
 from daesolve.multibody.referee.verdict import RefereeVerdict, Side, order
 from daesolve.reporting.content import ContentPart, ContentTable, figure_parts, page_of, sentence
-from daesolve.reporting.document import DrawingRule, dump, plain, replace_file
+from daesolve.reporting.document import DrawingRule, dump, fields_of, plain, replace_file
 from daesolve.reporting.facts import seconds, short
 from daesolve.reporting.layout import Indented, WrappedText
 from daesolve.reporting.sampling import Document
@@ -49,21 +49,15 @@ def referee_document(verdict: RefereeVerdict, *, series: bool = False) -> Docume
     return plain(
         {
             "file": verdict.name,
-            "until": verdict.until,
-            "tolerance": verdict.tolerance,
-            "bodies": verdict.bodies,
-            "joints": verdict.joints,
+            **fields_of(verdict, "until tolerance bodies joints conserved start_moved"),
             "rows_of_equalities": verdict.loops,
-            "conserved": verdict.conserved,
-            "start_moved": verdict.start_moved,
             "runs": runs,
             "orders": order(verdict.divergences),
             "goals": {
                 name: {"largest": size, "unit": unit}
                 for name, (size, unit) in verdict.goals.items()
             },
-            "preparation": verdict.preparation,
-            "notes": verdict.notes,
+            **fields_of(verdict, "preparation notes"),
             "versions": versions(),
         }
     )
@@ -72,19 +66,13 @@ def referee_document(verdict: RefereeVerdict, *, series: bool = False) -> Docume
 def _side(side: Side, *, series: bool) -> dict[str, Any]:
     motion = side.motion
     entry: dict[str, Any] = {
-        "package": side.package,
-        "method": side.method,
-        "step": side.step,
-        "gap": side.gap,
-        "turn": side.turn,
+        **fields_of(side, "package method step gap turn seconds"),
         "energy_drift": side.drift,
-        "seconds": side.seconds,
         "end_time": motion.times[-1],
         "message": motion.message,
     }
     if series:
-        entry |= {"times": motion.times, "gaps": motion.gaps, "energy": motion.energy,
-                  "work": motion.work}  # fmt: skip
+        entry |= fields_of(motion, "times gaps energy work")
     return entry
 
 
