@@ -18,7 +18,7 @@ from scipy.interpolate import CubicSpline
 
 import daesolve as ds
 from tests.analysis.orbits import systems
-from tests.analysis.orbits.test_finding import period_of_a_pendulum, start
+from tests.analysis.orbits.test_orbit_search import period_of_a_pendulum, start
 
 periodic_orbit, continue_orbit = ds.analysis.periodic_orbit, ds.analysis.continue_orbit
 

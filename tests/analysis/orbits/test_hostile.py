@@ -11,7 +11,7 @@ import pytest
 import daesolve as ds
 from daesolve.analysis.orbits.orbit import known
 from tests.analysis.orbits import systems
-from tests.analysis.orbits.test_finding import aside, period_of_a_pendulum, start
+from tests.analysis.orbits.test_orbit_search import aside, period_of_a_pendulum, start
 
 periodic_orbit, continue_orbit = ds.analysis.periodic_orbit, ds.analysis.continue_orbit
 Shift, Reflect = ds.analysis.Shift, ds.analysis.Reflect

@@ -14,7 +14,7 @@ from daesolve.analysis.orbits.shooting import Shot
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.solvers.lanes import Batch
 from tests.analysis.orbits import systems
-from tests.analysis.orbits.test_finding import start
+from tests.analysis.orbits.test_orbit_search import start
 
 MOTIONS = (Flight, Shot, Trajectory, Batch)
 

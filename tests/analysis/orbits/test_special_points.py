@@ -14,7 +14,7 @@ from daesolve.analysis.orbits.bordered import solve_special
 from daesolve.analysis.orbits.curve import CurvePoint
 from daesolve.analysis.orbits.special_points import conditions_near
 from tests.analysis.orbits import systems
-from tests.analysis.orbits.test_finding import start
+from tests.analysis.orbits.test_orbit_search import start
 
 periodic_orbit, continue_orbit = ds.analysis.periodic_orbit, ds.analysis.continue_orbit
 
