@@ -131,9 +131,7 @@ class FileMechanism(Mechanism):
         found: dict[str, FileStart] = {}
         for number, key in enumerate(self.assembly.model.keys):
             usual = self.start_values
-            values: dict[str, float] = {}
-            for freedom in self.freedoms.values():
-                values |= freedom.values_of(key.qpos, key.qvel)
+            values = self.values_at(key.qpos, key.qvel)
             found[words.word(key.name, f"key_{number}")] = FileStart(
                 {name: value for name, value in values.items() if value != usual[name]},
                 controls_of(self.assembly, self.inputs, key.ctrl),
@@ -204,6 +202,19 @@ class FileMechanism(Mechanism):
         own: dict[str, Any] = {"inputs": self.inputs} if self.inputs.names else {}
         own["notes"] = tuple(map(str, self.left_out))
         return super().system(**own, **further)
+
+    def values_at(self, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, float]:
+        """Return the start values of all degrees of freedom.
+
+        Parameters
+        ----------
+        qpos, qvel
+            As MuJoCo orders them.
+        """
+        values: dict[str, float] = {}
+        for freedom in self.freedoms.values():
+            values |= freedom.values_of(qpos, qvel)
+        return values
 
     def start_from(self, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, float]:
         """Return the states of all bodies, by the coordinates and velocities of the file.

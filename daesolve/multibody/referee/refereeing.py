@@ -116,9 +116,7 @@ def audit_joints(
         signs = np.where(np.sum(turned[:, 1:] * turned[:, :-1], axis=0) < 0.0, -1.0, 1.0)
         for name in names:
             table[name] = table[name] * np.cumprod(np.append(1.0, signs))
-    values: dict[str, float] = {}
-    for freedom in mechanism.freedoms.values():
-        values |= freedom.values_of(start.qpos, start.qvel)
+    values = mechanism.values_at(start.qpos, start.qvel)
     numbers = {**mechanism.discrete_values_with(values), **start.inputs}
     system = mechanism.system()
     table["t"] = run.motion.times
