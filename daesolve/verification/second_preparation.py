@@ -33,7 +33,7 @@ STIFFLY = 0.1
 MULTISTEP = 1e-12
 
 
-def with_other_eyes(prepared: Prepared, asked: Solver | None = None) -> Prepared:
+def prepare_differently(prepared: Prepared, asked: Solver | None = None) -> Prepared:
     """Return the same run with other choices.
 
     Parameters

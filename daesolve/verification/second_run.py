@@ -27,7 +27,7 @@ from daesolve.core.run.integration.simulation import simulate
 from daesolve.core.solvers import Dop853, Solver
 from daesolve.errors import suggest_names
 from daesolve.verification.error_growth import lyapunov_time
-from daesolve.verification.second_preparation import with_other_eyes
+from daesolve.verification.second_preparation import prepare_differently
 
 ANOTHER_METHOD = Dop853(rtol=1e-13, atol=1e-13)
 ROUNDED = 1e-9
@@ -54,10 +54,10 @@ def verify(prepared: Prepared, run: Trajectory, at: At = None, by: By = True) ->
     at
         The sample times of the run.
     by
-        How to repeat it. True uses other choices (`other_eyes`). "same" tightens the tolerance of
-        the run's own solver and keeps every choice, so it cannot check assumptions that both runs
-        share. If that reproduces every digit (finite series along straight flights), it proves
-        nothing, and another method repeats the run.
+        How to repeat it. True uses other choices (`second_preparation`). "same" tightens the
+        tolerance of the run's own solver and keeps every choice, so it cannot check assumptions
+        that both runs share. If that reproduces every digit (finite series along straight flights),
+        it proves nothing, and another method repeats the run.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def verify(prepared: Prepared, run: Trajectory, at: At = None, by: By = True) ->
         other = replace(prepared, solver=solver.configured(prepared.problem, steps))
         other.scaling.compiled(other.solver, other.problem)
     else:
-        other = with_other_eyes(prepared, None if by is True else by)
+        other = prepare_differently(prepared, None if by is True else by)
     repeated = simulate(other, at)
     found = difference(run, repeated, run.units, ignored=prepared.dynamics.switches)
     differences = _differences(run, repeated, found)
