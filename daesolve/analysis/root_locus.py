@@ -271,8 +271,8 @@ def _critical(
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """Return where a function passes through zero, to rounding."""
-    found = scipy.optimize.brentq(function, low, high, xtol=1e-15 * max(abs(low), abs(high)))
-    return float(found)  # pyright: ignore[reportArgumentType]
+    root = scipy.optimize.brentq(function, low, high, xtol=1e-15 * max(abs(low), abs(high)))
+    return float(root)  # pyright: ignore[reportArgumentType]
 
 
 def _onset(unstable: Callable[[float], bool], quiet: float, loud: float) -> float:

@@ -232,11 +232,11 @@ class Gear(_Coupling):
         turns = isinstance(self.first, Revolute)
         unit = "N m" if turns else "N"
         if not self.first.planar:
-            held = _rate(self.first) - self.ratio * _rate(self.second)
-            return Nonholonomic(self.name, held, unit=unit)
-        held = _place(self.first) - self.ratio * _place(self.second)
-        held = held - at_start(held, _owners(self.first, self.second))
-        return Holonomic(self.name, wrapped(held) if turns else held, unit=unit)
+            difference = _rate(self.first) - self.ratio * _rate(self.second)
+            return Nonholonomic(self.name, difference, unit=unit)
+        difference = _place(self.first) - self.ratio * _place(self.second)
+        difference = difference - at_start(difference, _owners(self.first, self.second))
+        return Holonomic(self.name, wrapped(difference) if turns else difference, unit=unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,8 +299,8 @@ class RackAndPinion(_Coupling):
             return Nonholonomic(self.name, rack.speed - radius * pinion.rate, unit="N")
         turned = rack.displacement / radius
         turned = turned - at_start(turned - pinion.angle, _owners(pinion, rack))
-        held = radius * ahead(turned, pinion.first, pinion.second, pinion.axis)
-        return Holonomic(self.name, held, unit="N")
+        difference = radius * ahead(turned, pinion.first, pinion.second, pinion.axis)
+        return Holonomic(self.name, difference, unit="N")
 
 
 @dataclass(frozen=True, eq=False)
@@ -404,9 +404,9 @@ class Belt(_Coupling):
         if not self.first.planar:
             return Nonholonomic(self.name, one - two, unit="N")
         ratio = (-1 if self.crossed else 1) * ca.SX(self.radii[1]) / self.radii[0]
-        held = self.first.angle - ratio * self.second.angle
-        held = held - at_start(held, _owners(self.first, self.second))
-        return Holonomic(self.name, self.radii[0] * wrapped(held), unit="N")
+        difference = self.first.angle - ratio * self.second.angle
+        difference = difference - at_start(difference, _owners(self.first, self.second))
+        return Holonomic(self.name, self.radii[0] * wrapped(difference), unit="N")
 
     @cached_property
     def state(self) -> SymbolVector:

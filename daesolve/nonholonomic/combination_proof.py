@@ -60,45 +60,45 @@ class Proof:
         return [self.whole, *self.each]
 
 
-def proved_combinations(held: Substitution, numbers: np.ndarray, *, vary: bool) -> Proof:
+def proved_combinations(solution: Substitution, numbers: np.ndarray, *, vary: bool) -> Proof:
     """Return the combinations that can be proved.
 
     Parameters
     ----------
-    held
+    solution
         The expressions.
     numbers
         p, including the references of invariants.
     vary
         Whether to prove them for all values of p except these references.
     """
-    function, generator = _function(held), Random(25)
-    surface, wanted = _Surface(held), POINTS
+    function, generator = _function(solution), Random(25)
+    surface, wanted = _Surface(solution), POINTS
     proofs: list[Proof] = []
     for _ in range(TRIALS):
         point = RandomPoint(generator)
-        inputs = _random_inputs(held, numbers, point, vary=vary)
+        inputs = _random_inputs(solution, numbers, point, vary=vary)
         try:
             met = surface.meet(point, inputs)
             if met is None:
                 continue
             wanted = POINTS_OF_ROOTS if met else wanted
-            proofs.append(_at_point(held, function, point, inputs))
+            proofs.append(_at_point(solution, function, point, inputs))
         except (ZeroDivisionError, UnsupportedError):
             break
         if len(proofs) == wanted or not (proofs[-1].whole or any(proofs[-1].each)):
             break
     enough = len(proofs) >= wanted
-    each = [enough and all(one.each[i] for one in proofs) for i in range(len(held.eliminated))]
+    each = [enough and all(one.each[i] for one in proofs) for i in range(len(solution.eliminated))]
     return Proof(enough and all(one.whole for one in proofs), tuple(each))
 
 
 def _random_inputs(
-    held: Substitution, numbers: np.ndarray, point: RandomPoint, *, vary: bool
+    solution: Substitution, numbers: np.ndarray, point: RandomPoint, *, vary: bool
 ) -> list[list[int]]:
     """Return t, x, p and accelerations."""
-    d = held.dynamics
-    inputs = [point.column(count.numel()) for count in (d.t, d.x, d.p, held.accelerations)]
+    d = solution.dynamics
+    inputs = [point.column(count.numel()) for count in (d.t, d.x, d.p, solution.accelerations)]
     references = {
         ValueKind.REFERENCE.place(row.name, d.values)
         for row in d.invariants
@@ -116,9 +116,9 @@ class _Surface:
     residual contains. Residuals that cannot be solved are left out; the proof must then show more.
     """
 
-    def __init__(self, held: Substitution) -> None:
-        d = held.dynamics
-        rows = [row for row in d.rows if row.name in held.remaining and row.kind == "holonomic"]
+    def __init__(self, solution: Substitution) -> None:
+        d = solution.dynamics
+        rows = [row for row in d.rows if row.name in solution.remaining and row.kind == "holonomic"]
         residuals = [d.without_feedback(row.chain[0]) for row in rows]
         residuals += [d.without_feedback(row.residual) for row in d.implicit_rows]
         residuals += [
@@ -176,36 +176,36 @@ class _Surface:
         return values[0], b, a if same else None
 
 
-def _function(held: Substitution) -> ca.Function:
-    d, w = held.dynamics, held.velocities
+def _function(solution: Substitution) -> ca.Function:
+    d, w = solution.dynamics, solution.velocities
     parts = {
-        "gradients": held.gradients,
-        "still": ca.substitute(held.f, w, ca.SX.zeros(*w.shape)),
-        "hamel": held.hamel,
-        "extra": held.extra,
+        "gradients": solution.gradients,
+        "still": ca.substitute(solution.f, w, ca.SX.zeros(*w.shape)),
+        "hamel": solution.hamel,
+        "extra": solution.extra,
     }
     return function_of(
         "combination",
-        [d.t, d.x, d.p, held.accelerations],
+        [d.t, d.x, d.p, solution.accelerations],
         [*parts.values()],
         (["t", "x", "p", "accelerations"], [*parts]),
     )
 
 
 def _at_point(
-    held: Substitution, function: ca.Function, point: RandomPoint, inputs: list[list[int]]
+    solution: Substitution, function: ca.Function, point: RandomPoint, inputs: list[list[int]]
 ) -> Proof:
-    d = held.dynamics
-    own = [d.position_count + index for index in held.kept]
+    d = solution.dynamics
+    own = [d.position_count + index for index in solution.kept]
     # Constraints that are not linear in w are left out; the proof then shows more than needed.
-    if held.remaining and not ca.depends_on(held.gradients, held.velocities):
+    if solution.remaining and not ca.depends_on(solution.gradients, solution.velocities):
         parts = point.evaluate(function, inputs)
         rows = [
             [*row, rest[0]] for row, rest in zip(parts["gradients"], parts["still"], strict=True)
         ]
         moving = Echelon(rows).solution([inputs[1][index] for index in own])
         if moving is None:
-            return Proof(False, (False,) * len(held.eliminated))
+            return Proof(False, (False,) * len(solution.eliminated))
         for index, value in zip(own, moving, strict=True):
             inputs[1][index] = value
     parts = point.evaluate(function, inputs)

@@ -173,10 +173,10 @@ class QuasiHolonomic:
             No consistent state exists, or a state or parameter is unknown or out of range.
         """
         check_time(time)
-        held = self.substitution
-        numbers = self.values if parameters is None else _numbers(held, parameters)
-        x = given_state(held, numbers, check_named("state", state), time)
-        return nearest_combination(held, numbers, time, x)
+        solution = self.substitution
+        numbers = self.values if parameters is None else _numbers(solution, parameters)
+        x = given_state(solution, numbers, check_named("state", state), time)
+        return nearest_combination(solution, numbers, time, x)
 
 
 def is_quasi_holonomic(
@@ -246,21 +246,23 @@ def is_quasi_holonomic(
     True
     """
     check_numbers(tolerance, time, points=points)
-    held = substitution(system, eliminate)
-    numbers = _numbers(held, parameters)
-    given = None if at is None else given_state(held, numbers, check_named("at", at), time)
-    states = random_states(held, numbers, given, time, points)
-    worst, each = largest_remainders(held, numbers, states)
+    solution = substitution(system, eliminate)
+    numbers = _numbers(solution, parameters)
+    given = None if at is None else given_state(solution, numbers, check_named("at", at), time)
+    states = random_states(solution, numbers, given, time, points)
+    worst, each = largest_remainders(solution, numbers, states)
     seen = [worst <= tolerance, *[bool(miss <= tolerance) for miss in each]]
-    exact = referred(held, numbers, given, time)
-    always = proved_combinations(held, exact, vary=True).listed
+    exact = referred(solution, numbers, given, time)
+    always = proved_combinations(solution, exact, vary=True).listed
     here = always
     if any(holds and not proved for holds, proved in zip(seen, always, strict=True)):
-        here = proved_combinations(held, exact, vary=False).listed
+        here = proved_combinations(solution, exact, vary=False).listed
     evidence, *single = map(_evidence, always, here, seen)
-    alone = dict(zip(held.eliminated, single, strict=True))
+    alone = dict(zip(solution.eliminated, single, strict=True))
     holds = evidence != "refuted"
-    alpha = None if given is None or not holds else nearest_combination(held, numbers, time, given)
+    alpha = (
+        None if given is None or not holds else nearest_combination(solution, numbers, time, given)
+    )
     return QuasiHolonomic(
         holds=holds,
         evidence=evidence,
@@ -268,15 +270,15 @@ def is_quasi_holonomic(
         residual=worst,
         for_every_lagrangian="refuted" not in alone.values(),
         each={name: kind != "refuted" for name, kind in alone.items()},
-        each_residual={n: float(miss) for n, miss in zip(held.eliminated, each, strict=True)},
+        each_residual={n: float(miss) for n, miss in zip(solution.eliminated, each, strict=True)},
         points=len(states),
         tolerance=tolerance,
-        eliminated=held.eliminated,
-        by=held.by,
-        remaining=held.remaining,
-        state=None if given is None else _by_name(held, given),
+        eliminated=solution.eliminated,
+        by=solution.by,
+        remaining=solution.remaining,
+        state=None if given is None else _by_name(solution, given),
         alpha=alpha,
-        substitution=held,
+        substitution=solution,
         values=numbers,
     )
 
@@ -377,8 +379,8 @@ def default_coordinates(system: MechanicalSystem) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def _by_name(held: Substitution, x: np.ndarray) -> dict[str, float]:
-    return dict(zip(held.dynamics.labels.states, x.tolist(), strict=True))
+def _by_name(solution: Substitution, x: np.ndarray) -> dict[str, float]:
+    return dict(zip(solution.dynamics.labels.states, x.tolist(), strict=True))
 
 
 def residual_at_other_parameters(
@@ -398,25 +400,25 @@ def residual_at_other_parameters(
     float or None
         None if there are no parameters, or no state fulfils the constraints at any such values.
     """
-    held = found.substitution
-    dynamics, generator = held.dynamics, np.random.default_rng(23)
+    solution = found.substitution
+    dynamics, generator = solution.dynamics, np.random.default_rng(23)
     given = dict(zip(dynamics.values, found.values.tolist(), strict=True))
-    for _ in range(3 if len(held.system.parameters) else 0):
+    for _ in range(3 if len(solution.system.parameters) else 0):
         others = dict(given)
-        for name in held.system.parameters.names:
+        for name in solution.system.parameters.names:
             step = generator.uniform(0.1, 0.3) * (abs(given[name]) or 1.0)
             near = [given[name] + step, given[name] - step]
             others[name] = next((v for v in near if v in dynamics.ranges[name]), given[name])
         numbers = dynamics.value_vector(others)
         try:
-            state = None if at is None else given_state(held, numbers, at, time)
-            states = random_states(held, numbers, state, time, points=5)
+            state = None if at is None else given_state(solution, numbers, at, time)
+            states = random_states(solution, numbers, state, time, points=5)
         except InconsistentStateError:
             continue
-        return largest_remainders(held, numbers, states)[0]
+        return largest_remainders(solution, numbers, states)[0]
     return None
 
 
-def _numbers(held: Substitution, parameters: Mapping[str, float] | None) -> np.ndarray:
-    refuse_drives(held.dynamics, "the search for quasi-holonomic constraints")
-    return parameter_vector(held.dynamics, parameters)
+def _numbers(solution: Substitution, parameters: Mapping[str, float] | None) -> np.ndarray:
+    refuse_drives(solution.dynamics, "the search for quasi-holonomic constraints")
+    return parameter_vector(solution.dynamics, parameters)

@@ -31,14 +31,14 @@ RANK_TOLERANCE = 1e-9
 
 
 def given_state(
-    held: Substitution, numbers: np.ndarray, given: Mapping[str, float], time: float
+    solution: Substitution, numbers: np.ndarray, given: Mapping[str, float], time: float
 ) -> np.ndarray:
     """Return the consistent state (nx,) that keeps the given values; see `complete_start`."""
-    return complete_start(held.dynamics, numbers, given, time=time).state
+    return complete_start(solution.dynamics, numbers, given, time=time).state
 
 
 def random_states(
-    held: Substitution, numbers: np.ndarray, around: np.ndarray | None, time: float, points: int
+    solution: Substitution, numbers: np.ndarray, around: np.ndarray | None, time: float, points: int
 ) -> list[tuple[float, np.ndarray]]:
     """Return random finite consistent states, near a given one if there is one.
 
@@ -47,11 +47,11 @@ def random_states(
     InconsistentStateError
         There are none.
     """
-    dynamics, numbers = held.dynamics, referred(held, numbers, around, time)
-    still = np.zeros(held.velocities.numel())
+    dynamics, numbers = solution.dynamics, referred(solution, numbers, around, time)
+    still = np.zeros(solution.velocities.numel())
 
     def finite(t: float, x: np.ndarray) -> bool:
-        return _all_finite(held.at(t, x, numbers, still))
+        return _all_finite(solution.at(t, x, numbers, still))
 
     found: list[tuple[float, np.ndarray]] = []
     for count in (points, 2 * points, 4 * points):
@@ -67,7 +67,7 @@ def random_states(
 
 
 def referred(
-    held: Substitution, numbers: np.ndarray, around: np.ndarray | None, time: float
+    solution: Substitution, numbers: np.ndarray, around: np.ndarray | None, time: float
 ) -> np.ndarray:
     """Return p with the values of invariants on positions at a state, or at unit states.
 
@@ -77,11 +77,11 @@ def referred(
         They differ between unit states.
     """
     if around is None:
-        return _with_unit_references(held, numbers, time)
-    return with_references(held.dynamics, numbers, around, time)
+        return _with_unit_references(solution, numbers, time)
+    return with_references(solution.dynamics, numbers, around, time)
 
 
-def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) -> np.ndarray:
+def _with_unit_references(solution: Substitution, numbers: np.ndarray, time: float) -> np.ndarray:
     """Return p with the values of invariants on positions in unit states.
 
     The norm of a quaternion has the same value wherever one coordinate is one and the others are
@@ -92,7 +92,7 @@ def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) 
     PosingError
         The values differ between them.
     """
-    dynamics = held.dynamics
+    dynamics = solution.dynamics
     p = numbers.copy()
     for row in dynamics.invariants:
         if row.on != "positions":
@@ -110,7 +110,7 @@ def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) 
 
 
 def nearest_combination(
-    held: Substitution, p: np.ndarray, t: float, x: np.ndarray
+    solution: Substitution, p: np.ndarray, t: float, x: np.ndarray
 ) -> dict[str, float]:
     """Return the coefficients of the combination of the df/dw nearest to N, by goal.
 
@@ -119,45 +119,45 @@ def nearest_combination(
     InconsistentStateError
         The constraints cannot be solved for the rates at this state.
     """
-    accelerations = np.zeros(held.velocities.numel())
-    if ca.depends_on(held.hamel, held.accelerations):
-        accelerations = instantaneous(held.dynamics, t, x, p)[0][held.kept]
-    parts = held.at(t, x, p, accelerations)
+    accelerations = np.zeros(solution.velocities.numel())
+    if ca.depends_on(solution.hamel, solution.accelerations):
+        accelerations = instantaneous(solution.dynamics, t, x, p)[0][solution.kept]
+    parts = solution.at(t, x, p, accelerations)
     if not _all_finite(parts):
         raise InconsistentStateError(
-            f"{', '.join(held.by)} cannot be solved for the rates of {', '.join(held.eliminated)} "
-            "at the given state: give another state"
+            f"{', '.join(solution.by)} cannot be solved for the rates of "
+            f"{', '.join(solution.eliminated)} at the given state: give another state"
         )
     extra = (parts["hamel"] @ parts["momenta"]).ravel()
     found = shortest_solution(parts["gradients"].T, extra, RANK_TOLERANCE)
     shares = np.abs(found) * np.linalg.norm(parts["gradients"], axis=1)
     found[shares <= ROUNDING * np.max(shares, initial=0.0)] = 0.0
-    return {name: float(value) for name, value in zip(held.remaining, found, strict=True)}
+    return {name: float(value) for name, value in zip(solution.remaining, found, strict=True)}
 
 
 def largest_remainders(
-    held: Substitution, p: np.ndarray, states: Sequence[tuple[float, np.ndarray]]
+    solution: Substitution, p: np.ndarray, states: Sequence[tuple[float, np.ndarray]]
 ) -> tuple[float, np.ndarray]:
     """Return the largest remainders at each state; see `_remainders`."""
     generator = np.random.default_rng(22)
-    missed = [_remainders(held, p, t, x, generator) for t, x in states]
+    missed = [_remainders(solution, p, t, x, generator) for t, x in states]
     return max(whole for whole, _ in missed), np.max([alone for _, alone in missed], axis=0)
 
 
 def _remainders(
-    held: Substitution, p: np.ndarray, t: float, x: np.ndarray, generator: np.random.Generator
+    solution: Substitution, p: np.ndarray, t: float, x: np.ndarray, generator: np.random.Generator
 ) -> tuple[float, np.ndarray]:
     """Return the parts of N and of each [g_i] that are not combinations of the df/dw.
 
     Accelerations, if any, are random with f' = 0.
     """
-    parts = held.at(t, x, p, np.zeros(held.velocities.numel()))
+    parts = solution.at(t, x, p, np.zeros(solution.velocities.numel()))
     gradients, drift = parts["gradients"], parts["drift"].ravel()
     free = null_space(unit_length(gradients, 1), RANK_TOLERANCE)
     falling = shortest_solution(gradients, -drift, RANK_TOLERANCE)
-    parts = held.at(t, x, p, falling + free @ generator.normal(size=int(free.shape[1])))
+    parts = solution.at(t, x, p, falling + free @ generator.normal(size=int(free.shape[1])))
     columns, momenta = parts["hamel"], parts["momenta"].ravel()
-    usual = _usual(held, p, t, x)
+    usual = _usual(solution, p, t, x)
     # |[g_i]| and |p_i|. If the terms cancel or vanish with f, use enough of the terms, or of the
     # usual values near f = 0, that rounding is small in comparison.
     terms = np.maximum(*[np.linalg.norm(one["terms"], axis=0) for one in (parts, usual)])
@@ -169,21 +169,21 @@ def _remainders(
     return float(_ratio(together, loads @ sizes)), _ratio(alone, sizes)
 
 
-def _usual(held: Substitution, p: np.ndarray, t: float, x: np.ndarray) -> dict[str, np.ndarray]:
+def _usual(solution: Substitution, p: np.ndarray, t: float, x: np.ndarray) -> dict[str, np.ndarray]:
     """Return typical values of `Substitution.at` near a state, without the remaining constraints.
 
     If those make a momentum vanish, as for a wheel across a skate, only its rounding remains. Each
     velocity is random, of a size that corresponds to the kinetic energy of the state.
     """
-    generator, still = np.random.default_rng(26), np.zeros(held.velocities.numel())
-    here = held.at(t, x, p, still)
+    generator, still = np.random.default_rng(26), np.zeros(solution.velocities.numel())
+    here = solution.at(t, x, p, still)
     masses, energy = np.abs(here["masses"].ravel()), abs(float(here["energy"].item()))
-    own = [held.dynamics.position_count + index for index in held.kept]
+    own = [solution.dynamics.position_count + index for index in solution.kept]
     sizes = np.where(masses > 0.0, 0.0, np.max(np.abs(x[own]), initial=0.0))
     np.sqrt(np.divide(energy, masses, where=masses > 0.0, out=sizes**2), out=sizes)
     beside = x * (1.0 + BESIDE * generator.normal(size=len(x)))
     beside[own] = sizes * generator.normal(size=len(own))
-    found = held.at(t, beside, p, still)
+    found = solution.at(t, beside, p, still)
     return found if _all_finite(found) else here
 
 

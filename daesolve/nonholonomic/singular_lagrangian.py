@@ -275,24 +275,26 @@ def singular_lagrangian(
     """
     given = declared() if parameters is None else parameters
     numbers = _numbers(given, values)
-    own, rank, small, states = _hamiltonian(coordinates, lagrangian, given, force or {}, numbers)
-    found = persistent(own, numbers, SAMPLES, RANK)
+    hamiltonian, rank, small, states = _hamiltonian(
+        coordinates, lagrangian, given, force or {}, numbers
+    )
+    surface = persistent(hamiltonian, numbers, SAMPLES, RANK)
     names = [f"primary_{coordinates.names[k]}" for k in small]
-    later = len(found.functions) - len(names)
+    later = len(surface.functions) - len(names)
     names += [f"secondary_{k + 1}" for k in range(later)]
     multipliers = tuple(coordinates.rates.names[k] for k in small)
     return SingularLagrangian(
         coordinates=coordinates,
         states=states,
         rank=rank,
-        constraints=dict(zip(names, found.functions, strict=True)),
-        stages=found.stages,
-        first_class=len(found.functions) - found.second_class,
-        second_class=found.second_class,
+        constraints=dict(zip(names, surface.functions, strict=True)),
+        stages=surface.stages,
+        first_class=len(surface.functions) - surface.second_class,
+        second_class=surface.second_class,
         multipliers=multipliers,
-        undetermined=tuple(multipliers[k] for k in found.undetermined),
-        _found=found,
-        _own=own,
+        undetermined=tuple(multipliers[k] for k in surface.undetermined),
+        _found=surface,
+        _own=hamiltonian,
         _parameters=given,
     )
 
@@ -351,8 +353,8 @@ def _hamiltonian(
             "forces are not linear in the velocities that have no inertia: use small "
             "velocities of a regular system instead of a singular Lagrangian"
         )
-    own = _Hamiltonian(time, states.vector, multipliers, parameters.vector, primary, rate)
-    return own, len(large), small, states
+    equations = _Hamiltonian(time, states.vector, multipliers, parameters.vector, primary, rate)
+    return equations, len(large), small, states
 
 
 def _phase_space(coordinates: DifferentiableVector) -> SymbolVector:

@@ -125,18 +125,18 @@ def eliminate(
             "resulting change is not a combination of the remaining constraints (by "
             f"{report.residual:.1e} of its size); gyroscopic='keep' adds it to the forces"
         )
-    held = report.substitution
-    _check(held)
+    solution = report.substitution
+    _check(solution)
     corrected = gyroscopic == "refuse"
     if corrected and report.evidence != "proved":
         _check_parameters(report, at, time)
-    goals = _goals(held, corrected)
-    meaning = _meaning(held, goals, corrected)
+    goals = _goals(solution, corrected)
+    meaning = _meaning(solution, goals, corrected)
     beside = _beside_the_forces(report, corrected)
-    smaller = _without_outputs(held, goals, meaning, beside)
-    reactions = {**meaning.reactions, **_lost_reactions(held, smaller, meaning)}
+    smaller = _without_outputs(solution, goals, meaning, beside)
+    reactions = {**meaning.reactions, **_lost_reactions(solution, smaller, meaning)}
     meaning = replace(meaning, reactions=reactions)
-    return Eliminated(_with_outputs(held, smaller, meaning, corrected), report)
+    return Eliminated(_with_outputs(solution, smaller, meaning, corrected), report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +191,7 @@ def _check_parameters(report: QuasiHolonomic, at: Mapping[str, float] | None, ti
         )
 
 
-def _check(held: Substitution) -> None:
+def _check(solution: Substitution) -> None:
     """Refuse parts that cannot be carried over.
 
     Raises
@@ -199,10 +199,10 @@ def _check(held: Substitution) -> None:
     PosingError
         The message names them.
     """
-    system = held.system
-    if ca.depends_on(held.slopes, held.velocities):
+    system = solution.system
+    if ca.depends_on(solution.slopes, solution.velocities):
         raise PosingError(
-            f"the goals {', '.join(held.by)} are not linear in the velocities: substituting "
+            f"the goals {', '.join(solution.by)} are not linear in the velocities: substituting "
             "them gives a kinetic energy that is not quadratic"
         )
     if len(system.quadratures):
@@ -210,15 +210,15 @@ def _check(held: Substitution) -> None:
             f"the system has quadratures already ({', '.join(system.quadratures)}): eliminate all "
             "coordinates at once, and add quadratures to the smaller system"
         )
-    y = system.coordinates.part(held.eliminated).vector
-    for name in held.remaining:
+    y = system.coordinates.part(solution.eliminated).vector
+    for name in solution.remaining:
         goal = _goal(system, name)
         if isinstance(goal, Holonomic) and ca.depends_on(goal.residual, y):
             raise PosingError(
-                f"the holonomic goal {name!r} contains {', '.join(held.eliminated)}, but is not "
-                "needed to solve for their rates: leave it out"
+                f"the holonomic goal {name!r} contains {', '.join(solution.eliminated)}, but is "
+                "not needed to solve for their rates: leave it out"
             )
-    lost = ca.vertcat(*[_goal(system, name).reaction for name in held.by])
+    lost = ca.vertcat(*[_goal(system, name).reaction for name in solution.by])
     owners = [("the force", system.applied_force)]
     owners += [
         (f"the relation {goal.name!r}", ca.SX(goal.residual))
@@ -229,47 +229,49 @@ def _check(held: Substitution) -> None:
         if ca.depends_on(expression, lost):
             raise PosingError(
                 f"{owner} contains the reaction of a goal that is eliminated "
-                f"({', '.join(held.by)}), which follows from the accelerations alone"
+                f"({', '.join(solution.by)}), which follows from the accelerations alone"
             )
     for event in system.events:
-        _check_reset(held, event)
+        _check_reset(solution, event)
 
 
-def _check_reset(held: Substitution, event: Event) -> None:
+def _check_reset(solution: Substitution, event: Event) -> None:
     reset = event.then.reset
     if reset is None:
         return
     for entry in reset.impose:
-        if isinstance(entry, str) and entry in held.by:
+        if isinstance(entry, str) and entry in solution.by:
             raise PosingError(
                 f"the event {event.name!r} imposes the goal {entry!r}, which is eliminated and "
                 "always holds: leave it out of impose"
             )
     fired = symbol("fired", event.count)
-    symbols = dict(zip(held.dynamics.labels.states, ca.vertsplit(held.dynamics.x), strict=True))
-    symbols |= {name: held.system.discrete[name] for name in held.system.discrete.names}
+    symbols = dict(
+        zip(solution.dynamics.labels.states, ca.vertsplit(solution.dynamics.x), strict=True)
+    )
+    symbols |= {name: solution.system.discrete[name] for name in solution.system.discrete.names}
     for name in reset.changes_where(event.name, fired):
-        if name in held.rate_names:
+        if name in solution.rate_names:
             raise PosingError(
                 f"the event {event.name!r} changes {name!r}, which is eliminated: it follows from "
                 "the other velocities"
             )
-        if reset.impose and ca.depends_on(held.g, symbols[name]):
+        if reset.impose and ca.depends_on(solution.g, symbols[name]):
             raise PosingError(
                 f"the event {event.name!r} imposes constraints and changes {name!r}, by which "
-                f"{', '.join(held.rate_names)} would jump without an impulse: leave the change "
+                f"{', '.join(solution.rate_names)} would jump without an impulse: leave the change "
                 "out, or eliminate less"
             )
 
 
-def _goals(held: Substitution, corrected: bool) -> list[AnyGoal]:
+def _goals(solution: Substitution, corrected: bool) -> list[AnyGoal]:
     """Return the remaining goals except relations, with y' replaced by g."""
-    put = _rates_alone(held)
+    put = _rates_alone(solution)
     goals: list[AnyGoal] = []
-    for goal in held.system.goals:
+    for goal in solution.system.goals:
         if isinstance(goal, Invariant):
             goals.append(replace(goal, value=put(goal.value)))
-        elif isinstance(goal, Goal) and goal.name not in held.by:
+        elif isinstance(goal, Goal) and goal.name not in solution.by:
             name = f"{goal.name}_apparent" if corrected else goal.reaction_name
             goals.append(replace(goal, residual=put(goal.residual), reaction_name=name))
         elif isinstance(goal, Implicit | Relation):
@@ -277,29 +279,29 @@ def _goals(held: Substitution, corrected: bool) -> list[AnyGoal]:
     return goals
 
 
-def _rates_alone(held: Substitution) -> _Meaning:
-    system = held.system
+def _rates_alone(solution: Substitution) -> _Meaning:
+    system = solution.system
     if system.velocities is None:
-        return _Meaning(system, held.rates, held.g)
-    rates = [system.coordinates.dot[name] for name in held.eliminated]
-    return _Meaning(system, ca.vertcat(held.rates, *rates), ca.vertcat(held.g, held.g))
+        return _Meaning(system, solution.rates, solution.g)
+    rates = [system.coordinates.dot[name] for name in solution.eliminated]
+    return _Meaning(system, ca.vertcat(solution.rates, *rates), ca.vertcat(solution.g, solution.g))
 
 
-def _meaning(held: Substitution, goals: Sequence[AnyGoal], corrected: bool) -> _Meaning:
+def _meaning(solution: Substitution, goals: Sequence[AnyGoal], corrected: bool) -> _Meaning:
     """Return the replacements of rates, of the reactions of remaining goals and of corrections."""
     own = {goal.name: goal for goal in goals}
-    apparent = [_own_reaction(own[name]) for name in held.remaining]
-    alpha = ca.vertsplit(_combination(held)) if corrected else [ca.SX(0)] * len(apparent)
+    apparent = [_own_reaction(own[name]) for name in solution.remaining]
+    alpha = ca.vertsplit(_combination(solution)) if corrected else [ca.SX(0)] * len(apparent)
     true = {
         name: value - part
-        for name, value, part in zip(held.remaining, apparent, alpha, strict=True)
+        for name, value, part in zip(solution.remaining, apparent, alpha, strict=True)
     }
     corrections: list[tuple[ca.SX, ca.SX]] = []
-    for old in held.system.goals:
+    for old in solution.system.goals:
         new = own.get(old.name)
         if isinstance(old, Invariant) and isinstance(new, Invariant):
             corrections.append((old.correction, new.correction))
-    return replace(_rates_alone(held), reactions=true, corrections=corrections)
+    return replace(_rates_alone(solution), reactions=true, corrections=corrections)
 
 
 def _own_reaction(goal: AnyGoal) -> ca.SX:
@@ -308,16 +310,16 @@ def _own_reaction(goal: AnyGoal) -> ca.SX:
 
 
 def _without_outputs(
-    held: Substitution, goals: Sequence[AnyGoal], meaning: _Meaning, beside: ca.SX
+    solution: Substitution, goals: Sequence[AnyGoal], meaning: _Meaning, beside: ca.SX
 ) -> MechanicalSystem:
     """Return the smaller system without outputs, events and recovered reactions.
 
     `beside` is added to the forces, (nw, 1).
     """
-    given = held.system
-    left = [name for name in given.coordinates.names if name not in held.eliminated]
+    given = solution.system
+    left = [name for name in given.coordinates.names if name not in solution.eliminated]
     column = meaning(given.applied_force)
-    force = column[held.kept] + held.slopes.T @ column[held.lost]
+    force = column[solution.kept] + solution.slopes.T @ column[solution.lost]
     kinematics = None
     if given.kinematics is not None:
         rows = [given.coordinates.names.index(name) for name in left]
@@ -338,12 +340,12 @@ def _without_outputs(
         discrete=given.discrete,
         velocities=None
         if given.velocities is None
-        else given.velocities.part([given.v.names[index] for index in held.kept]),
+        else given.velocities.part([given.v.names[index] for index in solution.kept]),
         kinematics=kinematics,
         auxiliaries=given.auxiliaries,
         independent={name: meaning(value) for name, value in given.independent.items()},
-        quadratures=given.coordinates.part(held.eliminated),
-        integrands=held.g,
+        quadratures=given.coordinates.part(solution.eliminated),
+        integrands=solution.g,
         switches=given.switches,
     )
 
@@ -355,16 +357,16 @@ def _beside_the_forces(report: QuasiHolonomic, corrected: bool) -> ca.SX:
     random states agree, N minus its combination is kept, so that the smaller system is right
     elsewhere.
     """
-    held = report.substitution
+    solution = report.substitution
     if not corrected:
-        return held.extra
+        return solution.extra
     if report.evidence == "proved":
-        return ca.SX(*held.velocities.shape)
-    return held.extra - held.gradients.T @ _combination(held)
+        return ca.SX(*solution.velocities.shape)
+    return solution.extra - solution.gradients.T @ _combination(solution)
 
 
 def _lost_reactions(
-    held: Substitution, smaller: MechanicalSystem, meaning: _Meaning
+    solution: Substitution, smaller: MechanicalSystem, meaning: _Meaning
 ) -> dict[str, ca.SX]:
     """Return the reactions of the goals that were solved, from the accelerations.
 
@@ -375,26 +377,29 @@ def _lost_reactions(
         dynamics.mass, dynamics.force + dynamics.influence @ dynamics.reactions
     )
     accelerations = dynamics.without_feedback(accelerations)
-    changing = ca.substitute(held.along(held.momenta), held.accelerations, accelerations)
-    true = ca.vertcat(ca.SX(0, 1), *[meaning.reactions[name] for name in held.remaining])
-    mu = changing - meaning(held.system.applied_force)[held.lost]
-    found = solve_small(held.pivot.T, mu - held.cross.T @ true)
-    return dict(zip(held.by, ca.vertsplit(found), strict=True))
+    changing = ca.substitute(
+        solution.along(solution.momenta), solution.accelerations, accelerations
+    )
+    true = ca.vertcat(ca.SX(0, 1), *[meaning.reactions[name] for name in solution.remaining])
+    mu = changing - meaning(solution.system.applied_force)[solution.lost]
+    found = solve_small(solution.pivot.T, mu - solution.cross.T @ true)
+    return dict(zip(solution.by, ca.vertsplit(found), strict=True))
 
 
 def _with_outputs(
-    held: Substitution, smaller: MechanicalSystem, meaning: _Meaning, corrected: bool
+    solution: Substitution, smaller: MechanicalSystem, meaning: _Meaning, corrected: bool
 ) -> MechanicalSystem:
     """Add outputs, events and the recovered reactions."""
-    given = held.system
-    units = [given.v.units[index] for index in held.lost]
-    rates = ca.vertsplit(held.g)
+    given = solution.system
+    units = [given.v.units[index] for index in solution.lost]
+    rates = ca.vertsplit(solution.g)
     outputs: dict[str, Output] = {
-        name: (rate, unit) for name, rate, unit in zip(held.rate_names, rates, units, strict=True)
+        name: (rate, unit)
+        for name, rate, unit in zip(solution.rate_names, rates, units, strict=True)
     }
     recovered: dict[str, Output] = {}
     for name, reaction in meaning.reactions.items():
-        if corrected or name in held.by:
+        if corrected or name in solution.by:
             goal = _goal(given, name)
             recovered[goal.reaction_label] = (reaction, goal.unit)
     return replace(
@@ -438,7 +443,7 @@ def _goal(system: MechanicalSystem, name: str) -> Goal:
     return next(g for g in system.goals if isinstance(g, Goal) and g.name == name)
 
 
-def _combination(held: Substitution) -> ca.SX:
+def _combination(solution: Substitution) -> ca.SX:
     """Return alpha, N = (df/dw)^T alpha, by orthogonal rows of df/dw: (k, 1).
 
     Raises
@@ -446,16 +451,16 @@ def _combination(held: Substitution) -> ca.SX:
     PosingError
         The remaining goals depend on each other.
     """
-    count = len(held.remaining)
-    gradients = held.gradients
-    if len(independent_rows(somewhere(held.dynamics, gradients), INDEPENDENT)) < count:
+    count = len(solution.remaining)
+    gradients = solution.gradients
+    if len(independent_rows(somewhere(solution.dynamics, gradients), INDEPENDENT)) < count:
         raise PosingError(
-            f"the goals {', '.join(held.remaining)} depend on each other, and so do their "
+            f"the goals {', '.join(solution.remaining)} depend on each other, and so do their "
             "reactions: leave one of them out"
         )
-    size = held.velocities.numel()
+    size = solution.velocities.numel()
     basis = orthogonal_rows([[gradients[i, j] for j in range(size)] for i in range(count)])
-    extra = ca.vertsplit(held.extra)
+    extra = ca.vertsplit(solution.extra)
     alpha = [ca.SX(0)] * count
     for i in reversed(range(count)):
         part = sum((a * b for a, b in zip(basis.rows[i], extra, strict=True)), ca.SX(0))

@@ -45,7 +45,7 @@ class Balance:
     """
 
     names: Sequence[str]
-    held: Sequence[np.ndarray] | np.ndarray
+    quantities: Sequence[np.ndarray] | np.ndarray
     load: np.ndarray
     sizes: np.ndarray
     beside: np.ndarray | float = 0.0
@@ -83,11 +83,11 @@ def _judged(
     clock = 4.0 * np.spacing(np.abs(certificate.starts) + lengths)
     least = (max(ROUNDING, certificate.accuracy) * largest + clock * most) / allowed + 1e-300
     rows = balance.held, balance.load, least + lengths * most
-    for name, held, load, size in zip(balance.names, *rows, strict=True):
-        known = np.isfinite(held + load).all(axis=1)
-        size += np.max(np.abs(held), axis=1)
-        off = np.max(np.abs(held - held[:, :1] - certificate.integrated(load)), axis=1)
-        missed = certificate.unresolved(held) + lengths * certificate.unresolved(load)
+    for name, quantities, load, size in zip(balance.names, *rows, strict=True):
+        known = np.isfinite(quantities + load).all(axis=1)
+        size += np.max(np.abs(quantities), axis=1)
+        off = np.max(np.abs(quantities - quantities[:, :1] - certificate.integrated(load)), axis=1)
+        missed = certificate.unresolved(quantities) + lengths * certificate.unresolved(load)
         relative, blurred = (np.where(known, part / size, 0.0) for part in (off, missed))
         sharp = known & (blurred <= max(SHARP, allowed))
         over = relative - blurred > allowed
@@ -128,15 +128,15 @@ def _kinematics(along: Expressions) -> Balance:
     system, mechanical = along.system, hasattr(along.system, "coordinates")
     names: Sequence[str] = (system.coordinates if mechanical else system.states).names
     rates = system.coordinates.dot.vector if mechanical else system.rate
-    held = [along.certificate.columns[name] for name in names]
-    return Balance(names, held, *_terms(along, "rates", lambda: by_name(rates, names)))
+    quantities = [along.certificate.columns[name] for name in names]
+    return Balance(names, quantities, *_terms(along, "rates", lambda: by_name(rates, names)))
 
 
 def _quadratures(along: Expressions) -> Balance:
     names = along.system.quadratures.names if hasattr(along.system, "quadratures") else ()
-    held = [along.certificate.columns[name] for name in names]
+    quantities = [along.certificate.columns[name] for name in names]
     write = partial(by_name, along.system.integrands if names else {}, names)
-    return Balance(names, held, *_terms(along, "integrands", write))
+    return Balance(names, quantities, *_terms(along, "integrands", write))
 
 
 def _meters(along: Expressions) -> Balance:
@@ -154,9 +154,9 @@ def _meters(along: Expressions) -> Balance:
     if own != names:
         _, power, size, _ = _energy(along)
         names, load, sizes = [*own, WORK], np.append(load, [power], 0), np.append(sizes, [size], 0)
-    held, energy = [columns[name] for name in names], columns.get(ENERGY, 0.0)
+    quantities, energy = [columns[name] for name in names], columns.get(ENERGY, 0.0)
     beside = np.append(energy, _largest_momentum_and_energy(along)[1])
-    return Balance(names, held, _unheld(along, load), sizes, beside)
+    return Balance(names, quantities, _unheld(along, load), sizes, beside)
 
 
 def _power(along: Expressions) -> Balance:
