@@ -75,6 +75,8 @@ def panels_in_place(figure: Figure, renderer: RendererBase) -> Generator[bool]:
     if not _in_one_grid(figure, specs):
         yield False
         return
+    for axes in specs:
+        axes.apply_aspect()
     scales: list[Axis] = [axis for axes in specs for axis in (axes.xaxis, axes.yaxis)]
     locators = [(axis, axis.get_major_locator(), axis.get_minor_locator()) for axis in scales]
     numbers = {axis: _write_numbers(axis) for axis in scales}
@@ -107,13 +109,13 @@ def _in_one_grid(figure: Figure, specs: dict[Axes, SubplotSpec]) -> bool:
 
 
 def _is_plain(axes: Axes) -> bool:
-    """Return whether axes are straight, of any shape, and their numbers left, below and plain."""
+    """Return whether axes are straight, keep their limits, and have plain numbers left and below."""
     ticks = {**axes.xaxis.get_tick_params(), **axes.yaxis.get_tick_params()}
     elsewhere = {*SIDES, "labeltop", "labelright"}
     return (
         axes.name == "rectilinear"
         and axes.axison
-        and axes.get_aspect() == "auto"
+        and (axes.get_aspect() == "auto" or axes.get_adjustable() == "box")
         and not axes.child_axes
         and ticks.keys() <= USUAL
         and not any(ticks[side] for side in elsewhere)
