@@ -109,7 +109,7 @@ def _in_one_grid(figure: Figure, specs: dict[Axes, SubplotSpec]) -> bool:
 
 
 def _is_plain(axes: Axes) -> bool:
-    """Return whether axes are straight, keep their limits, and have plain numbers left and below."""
+    """Return whether axes are straight, keep their limits, and have plain numbers left, below."""
     ticks = {**axes.xaxis.get_tick_params(), **axes.yaxis.get_tick_params()}
     elsewhere = {*SIDES, "labeltop", "labelright"}
     return (
