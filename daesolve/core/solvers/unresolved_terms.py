@@ -13,7 +13,6 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -99,8 +98,8 @@ class UnresolvedTerms:
 
     Parameters
     ----------
-    functions, branches
-        In what they were found; see `unresolved_terms`.
+    functions
+        In what they were found.
     arguments
         (t, x, p) -> (m,)
     kinds
@@ -110,7 +109,6 @@ class UnresolvedTerms:
     """
 
     functions: tuple[ca.Function, ...]
-    branches: bool
     arguments: ca.Function
     kinds: tuple[Kind, ...]
     needed: tuple[int, ...]
@@ -127,33 +125,27 @@ class UnresolvedTerms:
     @cached_property
     def nodes(self) -> ca.Function:
         """(t, x, p) -> (k,) the values of the terms themselves."""
-        return _walked(self.functions, self.branches).nodes()
+        return _walked(self.functions).nodes()
 
     @cached_property
     def held(self) -> ca.Function:
         """(t, x, (p, values of the terms)) -> the function with the terms held at these values."""
-        return _walked(self.functions, self.branches).held()
+        return _walked(self.functions).held()
 
 
-def unresolved_terms(*functions: ca.Function, branches: bool = True) -> UnresolvedTerms | None:
+@built_once
+def unresolved_terms(*functions: ca.Function) -> UnresolvedTerms | None:
     """Return what functions of (t, x, p) have that a step may not see; None if there is nothing.
 
     Parameters
     ----------
     functions
         Of one output each.
-    branches
-        Whether kinks and branch points count, past which a step or a series continues.
     """
-    known = _known.setdefault(functions[0], {})
-    key = (branches, functions[1:])
-    if key not in known:
-        what = f"hidden terms {branches}"
-        found = cached_result(
-            what, functions, _CLASSES, lambda: _walked(functions, branches).found()
-        )
-        known[key] = UnresolvedTerms(functions, branches, *found) if found else None
-    return known[key]
+    found = cached_result(
+        "unresolved terms", functions, _CLASSES, lambda: _walked(functions).found()
+    )
+    return UnresolvedTerms(functions, *found) if found else None
 
 
 @built_once
@@ -170,12 +162,7 @@ def phases(function: ca.Function) -> ca.Function | None:
 
 
 def _phases_of(function: ca.Function) -> tuple[ca.Function] | tuple[()]:
-    return _walked((function,), False).phases()
-
-
-_known: WeakKeyDictionary[
-    ca.Function, dict[tuple[bool, tuple[ca.Function, ...]], UnresolvedTerms | None]
-] = WeakKeyDictionary()
+    return _walked((function,)).phases()
 
 
 _CLASSES = named([Kind])
@@ -188,11 +175,10 @@ Factors = dict[int, float]
 class _Walk:
     """One way through the instructions of functions, from their inputs to their outputs."""
 
-    def __init__(self, functions: tuple[ca.Function, ...], branches: bool) -> None:
+    def __init__(self, functions: tuple[ca.Function, ...]) -> None:
         from daesolve.core.expressions import compiling, products  # numba takes long to import
 
         compiled: Any = products
-        self._branches = branches
         self.inputs = [functions[0].sx_in(k) for k in range(3)]
         self._functions = functions
         self._program = program(functions[0]) if len(functions) == 1 else joined(functions)
@@ -402,8 +388,6 @@ class _Walk:
         self._keep(self._logarithm(both[0]) - self._logarithm(both[1]), CHANGES_OVER)
 
     def _keep(self, argument: ca.SX, kind: Kind) -> None:
-        if kind in (BRANCHES, SWITCHES) and not self._branches:
-            return
         # CasADi's expressions are shared, so that equal ones mostly are the same.
         self.arguments.setdefault((str(argument.element_hash()), kind), argument)
 

@@ -11,7 +11,7 @@ import daesolve as ds
 from daesolve.core.solvers import step_checks
 from daesolve.core.solvers.segment import Segment
 from daesolve.core.solvers.step_checks import StepChecks
-from daesolve.core.solvers.unresolved_terms import unresolved_terms
+from daesolve.core.solvers.unresolved_terms import BRANCHES, unresolved_terms
 from daesolve.ensembles.batches import run_batch
 from tests.systems import WITHOUT_ASSIMULO, oscillator
 
@@ -340,7 +340,9 @@ def test_what_divides_may_hide_from_the_fourth_power_on() -> None:
     slow = rates(
         lambda t, x, p: 1 / (1 + x[0] ** 2), lambda t, x, p: x[1] / ca.sqrt(x[0] ** 2 + p) ** 3
     )
-    assert unresolved_terms(slow, branches=False) is None
+    found = unresolved_terms(slow)
+    assert found is not None
+    assert set(found.kinds) == {BRANCHES}
     for divisor in (
         lambda x: (1 + x[0] ** 2) ** 2,
         lambda x: 1 + x[0] ** 4,
