@@ -44,6 +44,8 @@ LATER = (0.37, 0.74)
 Samples = Sequence[tuple[float, np.ndarray]]
 WIDEST_WEIGHTS = 1e2
 """The ratio of redundant weights up to which the proximal iteration converges to rounding."""
+SHARE = 1e-6
+"""The share in a combination, of unit length, from which a row or a reaction takes part in it."""
 MOVED = 1e-6
 """The part of undetermined reactions' accelerations that must remain for them to cause motion."""
 
@@ -146,7 +148,7 @@ def _dependent(matrix: np.ndarray) -> tuple[int, list[int], float]:
         return len(matrix), [], smallest
     found = singular_directions(matrix)
     null = found.dependences(RANK_TOLERANCE)
-    taking_part: list[int] = np.flatnonzero(np.any(np.abs(null) > 1e-6, axis=1)).tolist()
+    taking_part: list[int] = np.flatnonzero(np.any(np.abs(null) > SHARE, axis=1)).tolist()
     return found.rank(RANK_TOLERANCE), taking_part, smallest
 
 
@@ -182,7 +184,7 @@ def check_mass(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> None
         weak = sizes <= 1e-14 * max(np.max(np.abs(sizes)), 1e-300)
         if np.any(weak):
             directions = np.linalg.eigh(scaled)[1]
-            taking_part = np.any(np.abs(directions[:, weak]) > 1e-6, axis=1)
+            taking_part = np.any(np.abs(directions[:, weak]) > SHARE, axis=1)
             missing = [name for name, part in zip(names, taking_part, strict=True) if part]
             negative = sizes[0] < -1e-14 * np.max(np.abs(sizes))
             weakest = units[:, None] * directions[:, weak]
@@ -250,7 +252,7 @@ def _groups(matrices: Sequence[np.ndarray]) -> tuple[list[list[int]], list[int]]
         joined = {index}
         for matrix in matrices:
             shares = shortest_solution(matrix[kept].T, matrix[index])
-            joined |= {row for row, share in zip(kept, shares, strict=True) if abs(share) > 1e-6}
+            joined |= {row for row, share in zip(kept, shares, strict=True) if abs(share) > SHARE}
         apart = [group for group in groups if not group & joined]
         groups = [*apart, joined.union(*[group for group in groups if group & joined])]
     return sorted(sorted(group) for group in groups), surplus
@@ -380,7 +382,7 @@ def undetermined(parts: Mapping[str, np.ndarray]) -> np.ndarray:
     sizes = np.linalg.norm(caused, axis=0)
     sizes[sizes == 0.0] = 1.0
     loose = null_space(unit_length(influence(parts) / sizes, 1), RANK_TOLERANCE)
-    return np.where(np.abs(loose) > 1e-6, loose, 0.0) / sizes[:, None]
+    return np.where(np.abs(loose) > SHARE, loose, 0.0) / sizes[:, None]
 
 
 def friction_on_redundant(
@@ -419,7 +421,7 @@ def friction_on_redundant(
         by_each = np.linalg.norm(caused, axis=0)[:, None] * np.abs(loose)
         size = np.sum(by_each, axis=0)
         for column in np.flatnonzero(moved > MOVED * size):
-            taking_part = by_each[:, column] > 1e-6 * size[column]
+            taking_part = by_each[:, column] > SHARE * size[column]
             found += [name for name, part in zip(names, taking_part, strict=True) if part]
     return tuple(dict.fromkeys(found))
 

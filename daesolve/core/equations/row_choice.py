@@ -37,7 +37,9 @@ from daesolve.errors import PosingError
 ALL_TO = 3000
 """The number of sets of goals up to which all are compared."""
 LOOKED_AT = 40
-"""The number of states of a path at which they are compared."""
+"""The number of states of a path at which sets are compared."""
+DEGRADED = 0.1
+"""The fraction of its initial squared volume at which a choice is made again."""
 USABLE = 1e-2
 """The least accepted ratio of a choice's minor here to the largest."""
 LASTING = 0.3

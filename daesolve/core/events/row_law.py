@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from daesolve.core.equations.alternatives import Alternatives
-from daesolve.core.equations.row_choice import GRIP
+from daesolve.core.equations.row_choice import DEGRADED, GRIP
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.law import Jump, Setting, SwitchingLaw
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.formulations.feedback import DEGRADED, ROWS
+from daesolve.core.formulations.feedback import ROWS
 
 
 def chosen_rows(

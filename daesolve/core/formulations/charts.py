@@ -25,7 +25,7 @@ import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.saddle import Saddle
-from daesolve.core.equations.row_choice import candidate_sets
+from daesolve.core.equations.row_choice import DEGRADED, LOOKED_AT, candidate_sets
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.linear import (
     definite_determinant,
@@ -40,8 +40,6 @@ from daesolve.core.posing.events import FALLING, Event, Stop
 from daesolve.core.posing.symbols import symbol
 from daesolve.errors import PosingError
 
-DEGRADED = 0.1
-"""The fraction of the initial squared volume at which independent velocities are chosen again."""
 STEEP = 2.5
 """How fast G is regularised beyond that point: by exp(-STEEP^4), below rounding where the choice
 ends."""
@@ -49,8 +47,6 @@ ALL_TO = 500
 """The number of choices up to which all are compared."""
 USABLE = 1e-3
 """The least accepted ratio of the volume of a choice to the largest volume."""
-LOOKED_AT = 40
-"""The number of states along a path at which choices are compared."""
 VOLUME = "independent_volume"
 
 

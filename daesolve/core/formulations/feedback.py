@@ -16,7 +16,7 @@ import casadi as ca
 
 from daesolve.core.equations.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.core.equations.elimination.saddle import Saddle
-from daesolve.core.equations.row_choice import GRIP
+from daesolve.core.equations.row_choice import DEGRADED, GRIP
 from daesolve.core.expressions.linear import solve_small
 from daesolve.core.expressions.translation import function_of, shares_already, sharing
 from daesolve.core.formulations.formulation import Elimination, Formulation
@@ -37,8 +37,6 @@ from daesolve.core.posing.events import FALLING, Event, Stop
 from daesolve.core.posing.symbols import Labels
 from daesolve.core.posing.value_names import ValueKind
 
-DEGRADED = 0.1
-"""The fraction of the initial squared volume of the chosen rows at which rows are chosen again."""
 ROWS = "dependent goals"
 """The event at which other goals of a dependent group should be kept."""
 DROPPED = "left out, because it follows from the others: monitored, not driven"
