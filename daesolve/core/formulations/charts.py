@@ -41,7 +41,7 @@ from daesolve.core.posing.symbols import symbol
 from daesolve.errors import PosingError
 
 STEEP = 2.5
-"""How fast G is regularised beyond that point: by exp(-STEEP^4), below rounding where the choice
+"""How fast G is regularised beyond `DEGRADED`: by exp(-STEEP^4), below rounding where the choice
 ends."""
 ALL_TO = 500
 """The number of choices up to which all are compared."""
