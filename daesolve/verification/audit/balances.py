@@ -39,9 +39,9 @@ it has, that counts as rounding."""
 
 @dataclass(frozen=True)
 class Balance:
-    """d(held)/dt = load, by name, with the sizes of what load is made of; each (k, n, NODES).
+    """d(quantities)/dt = load, by name, with the sizes of what load is made of; each (k, n, NODES).
 
-    `beside` has values whose rounding is in what is held as well.
+    `beside` has values whose rounding is in the quantities as well.
     """
 
     names: Sequence[str]
@@ -77,12 +77,12 @@ def _judged(
     lengths, allowed = np.abs(certificate.lengths), certificate.allows(ALLOWED)
     most = np.nan_to_num(np.max(np.abs(balance.sizes), axis=-1))
     # Reactions follow from all loads together: the largest one rounds each of them.
-    largest = certificate.scale(check, np.append(balance.held, balance.beside))
+    largest = certificate.scale(check, np.append(balance.quantities, balance.beside))
     largest = np.maximum(largest, lengths * np.max(most, axis=0, initial=0.0))
     # The times of nodes are rounded, which is much of a short step at a late time.
     clock = 4.0 * np.spacing(np.abs(certificate.starts) + lengths)
     least = (max(ROUNDING, certificate.accuracy) * largest + clock * most) / allowed + 1e-300
-    rows = balance.held, balance.load, least + lengths * most
+    rows = balance.quantities, balance.load, least + lengths * most
     for name, quantities, load, size in zip(balance.names, *rows, strict=True):
         known = np.isfinite(quantities + load).all(axis=1)
         size += np.max(np.abs(quantities), axis=1)
