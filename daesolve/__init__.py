@@ -41,8 +41,8 @@ __version__ = "0.1.0"
 # What features add to the core, which imports none. The order of laws is that of `laws_for`.
 register(
     "switching laws",
-    "daesolve.contact.laws.spatial_law:SpatialLaw",
-    "daesolve.contact.laws.rubbing_law:RubbingLaw",
+    "daesolve.contact.laws.spatial_law:SpatialContactLaw",
+    "daesolve.contact.laws.frictional_law:FrictionalContactLaw",
     "daesolve.contact.laws.contact_law:ContactLaw",
     "daesolve.contact.laws.guide_law:GuideLaw",
     when="additions",

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact.decisions import ContactSolution, ContactState
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, DecisionState, TouchingContacts
+from daesolve.contact.laws.frictional_instant import ContactNumbers, DecisionState, TouchingContacts
 from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.jumps import with_references

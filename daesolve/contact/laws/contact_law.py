@@ -24,7 +24,7 @@ import numpy as np
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.policies import solve
 from daesolve.contact.laws.contact_functions import references_of
-from daesolve.contact.laws.rubbing_instant import answered
+from daesolve.contact.laws.frictional_instant import respond_to_pushes
 from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics
@@ -144,7 +144,7 @@ class ContactChanges:
         p = self._mode(p, closed)
         moving = closed & ~stopped if impacts else closed & ~before
         if moving.any():
-            states, further = self._imposed(time, states, p, np.zeros(len(closed)))
+            states, further = self._impose(time, states, p, np.zeros(len(closed)))
             impacts.append(further)
         impact = joined(impacts)
         if impact is None and np.array_equal(closed, before):
@@ -200,16 +200,16 @@ class ContactChanges:
                 break
             if len(impacts) == MOST_IMPACTS:
                 raise ResetError(
-                    f"at t = {time:.10g} s the impacts of the contacts {self._listed(hit)} do not "
-                    "end"
+                    f"at t = {time:.10g} s the impacts of the contacts {self._names_of(hit)} do "
+                    "not end"
                 )
             thrown = np.where(closing, 0.0 if slow else restitution, 0.0)
             load = -(1.0 + thrown) * (speeds if slow else np.where(closing, speeds, 0.0))
             # A gap that opens takes no part: where it is closed by the impact, another follows.
             among = touching & (speeds <= still)
             response = self._response(time, states, p, among)
-            pushed = self._solved(time, among, response, load[among])
-            states, impact = self._imposed(time, states, self._mode(p, pushed), thrown)
+            pushed = self._pushing_contacts(time, among, response, load[among])
+            states, impact = self._impose(time, states, self._mode(p, pushed), thrown)
             impacts.append(impact)
             speeds, terms, _ = self._measure(time, states, self._mode(p, touching))
             sizes = np.maximum(sizes, terms)
@@ -249,14 +249,14 @@ class ContactChanges:
         size = np.maximum(TIED * typical, zero[closed])
         tied = np.abs(found) <= size
         found = np.where(tied, size * np.where(falls, -1.0, 1.0), found)
-        return self._solved(time, closed, response, response.matrix @ found)
+        return self._pushing_contacts(time, closed, response, response.matrix @ found)
 
-    def _solved(
+    def _pushing_contacts(
         self, time: float, among: np.ndarray, response: _Response, load: np.ndarray
     ) -> np.ndarray:
         """Return which of some contacts push, (m,)."""
         if not np.all(np.isfinite(load)):
-            raise self._undetermined(time, among)
+            raise self._undetermined_error(time, among)
         pushing = np.zeros_like(among)
         if len(load) == 1 and min(response.matrix[0, 0], response.normal[0, 0]) > 0.0:
             # It pushes where it is loaded; an enumeration gives the same in half a millisecond.
@@ -276,22 +276,22 @@ class ContactChanges:
         except VariantError as error:
             raise ResetError(
                 f"at t = {time:.10g} s it is not determined which of the contacts "
-                f"{self._listed(among)} open: {error}"
+                f"{self._names_of(among)} open: {error}"
             ) from error
         assert chosen is not None
         pushing[among] = chosen.reactions > 0.0
         return pushing
 
-    def _listed(self, among: np.ndarray) -> str:
+    def _names_of(self, among: np.ndarray) -> str:
         return ", ".join(repr(str(name)) for name in np.array(self._names)[among])
 
-    def _undetermined(self, time: float, among: np.ndarray) -> ResetError:
+    def _undetermined_error(self, time: float, among: np.ndarray) -> ResetError:
         return ResetError(
-            f"at t = {time:.10g} s the contacts {self._listed(among)} touch, but depend on each "
+            f"at t = {time:.10g} s the contacts {self._names_of(among)} touch, but depend on each "
             "other or on other constraints there: their reactions are not determined"
         )
 
-    def _imposed(
+    def _impose(
         self, time: float, x: np.ndarray, p: np.ndarray, thrown: np.ndarray
     ) -> tuple[np.ndarray, Impact]:
         """Impose the constraints that hold in p, and leave contacts with a part of the speed."""
@@ -299,7 +299,7 @@ class ContactChanges:
         factors[self._rows] = thrown
         after, impulses, energies = self._settle(time, x, p, factors)
         if not np.all(np.isfinite(after)):
-            raise self._undetermined(time, p[self._places] == 1.0)
+            raise self._undetermined_error(time, p[self._places] == 1.0)
         kinetic, remaining, miss = energies.tolist()
         named = dict(zip(self.dynamics.labels.reactions, impulses.tolist(), strict=True))
         miss = abs(miss) / kinetic if kinetic > 0.0 else 0.0
@@ -315,13 +315,13 @@ class ContactChanges:
         ties = parts["ties"][:, pushes]
         tied = np.hstack([-ties, np.zeros_like(ties)])
         try:
-            found, _ = answered(dynamics, p, parts, own.tolist(), pushed, tied)
+            found, _ = respond_to_pushes(dynamics, p, parts, own.tolist(), pushed, tied)
         except np.linalg.LinAlgError:
-            raise self._undetermined(time, among) from None
+            raise self._undetermined_error(time, among) from None
         bias, free = parts["bias"][own].ravel(), found[:, -1]
         caused = gaps @ found[:, :-1]
         if _smallest(caused[:, len(own) :]) < INDEPENDENT:
-            raise self._undetermined(time, among)
+            raise self._undetermined_error(time, among)
         return _Response(
             caused[:, : len(own)], caused[:, len(own) :], np.abs(gaps) @ np.abs(free) + np.abs(bias)
         )

@@ -18,7 +18,7 @@ import scipy
 
 from daesolve.contact.decisions import Contacts
 from daesolve.contact.following import DensePath, follow, root
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, DecisionState, TouchingContacts
+from daesolve.contact.laws.frictional_instant import ContactNumbers, DecisionState, TouchingContacts
 from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.jamming import NEAR
 from daesolve.contact.posing.names import JAM

@@ -17,7 +17,7 @@ import numpy as np
 
 from daesolve.contact.decisions import ContactSolution, ContactState
 from daesolve.contact.decisions.answers import States
-from daesolve.contact.laws.rubbing_instant import TouchingContacts
+from daesolve.contact.laws.frictional_instant import TouchingContacts
 
 PARALLEL = 1e-9
 """If this fraction of the square of a row, or less, is independent of others, the row repeats
@@ -272,7 +272,7 @@ def terms_of(instant: TouchingContacts, reactions: np.ndarray) -> np.ndarray:
     return np.abs(instant.contacts.matrix) @ np.abs(reactions) + instant.size
 
 
-def with_standing(
+def with_implied_contacts(
     instant: TouchingContacts, answer: ContactSolution, states: States, slips: np.ndarray
 ) -> States:
     """Return the states in which contacts stay closed without a load that others keep closed."""

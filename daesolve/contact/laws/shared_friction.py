@@ -15,8 +15,8 @@ import numpy as np
 
 from daesolve.contact.decisions import ContactSolution
 from daesolve.contact.decisions.sharing import BestShare, best_share
+from daesolve.contact.laws.frictional_instant import ContactNumbers, TouchingContacts
 from daesolve.contact.laws.redundant_contacts import PARALLEL
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
 from daesolve.contact.posing.contact_rows import SpatialRubbing
 
 LATER = 1e-5
@@ -184,7 +184,7 @@ class Sharing:
         """Return the best share now."""
         return self.shares.best(*self.loads())
 
-    def followed(self) -> np.ndarray:
+    def values(self) -> np.ndarray:
         """Return p with the best share now, that changes as it does while loads change."""
         (here, limits), (later, limits_later) = self.loads(), self.loads(LATER)
         best = self.shares.best(here, limits).tractions.ravel()

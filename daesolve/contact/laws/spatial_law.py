@@ -16,13 +16,26 @@ import numpy as np
 
 from daesolve.contact.decisions import ContactSolution, ContactState, decide
 from daesolve.contact.laws.contact_functions import are_still, at_rest
+from daesolve.contact.laws.frictional_impacts import STILL
+from daesolve.contact.laws.frictional_instant import (
+    Arrival,
+    DecisionState,
+    Outcome,
+    Rates,
+    TouchingContacts,
+    speeds_of,
+)
+from daesolve.contact.laws.frictional_law import FrictionalContactLaw
+from daesolve.contact.laws.frictional_modes import answer_of, are_chosen, chosen_among, states_of
 from daesolve.contact.laws.redundant_contacts import PARALLEL
-from daesolve.contact.laws.rubbing_impacts import STILL
-from daesolve.contact.laws.rubbing_instant import DecisionState, Rates, TouchingContacts, speeds_of
-from daesolve.contact.laws.rubbing_law import Arrival, Outcome, RubbingLaw
-from daesolve.contact.laws.rubbing_modes import answer_of, are_chosen, chosen_among, states_of
 from daesolve.contact.laws.shared_friction import Sharing, are_split, independent, remaining
-from daesolve.contact.laws.spatial_modes import NEAR, SPRINGS, candidates, in_courses, step_until
+from daesolve.contact.laws.spatial_modes import (
+    NEAR,
+    SPRINGS,
+    candidates,
+    step_until,
+    values_for_transitions,
+)
 from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in
 from daesolve.contact.posing.names import SET_OUT
 from daesolve.core.events.guard_book import GuardBook
@@ -41,7 +54,7 @@ SPARE = 1e-12
 """Friction can be shared in another way if more than this fraction of its limit is left."""
 
 
-class SpatialLaw(RubbingLaw):
+class SpatialContactLaw(FrictionalContactLaw):
     """Lets contacts in space open, close, stick and slide.
 
     Parameters
@@ -75,7 +88,7 @@ class SpatialLaw(RubbingLaw):
         self._springs = setting.choices.springs
         self._recover = Evaluator(setting.problem.recover)
 
-    def _continued(self, arrival: Arrival, book: GuardBook) -> Iterator[Jump]:
+    def _continue(self, arrival: Arrival, book: GuardBook) -> Iterator[Jump]:
         """Yield how contacts in space continue."""
         place, p, before, met = arrival.place, arrival.place.p, arrival.before, arrival.met
         time, fired, held, zero = place.time, arrival.fired, arrival.held, arrival.zero
@@ -86,8 +99,8 @@ class SpatialLaw(RubbingLaw):
         stuck = held & self._stuck(p) & ~kicked
         stopped = self._stopped(place, arrival.fires(self._halting))
         gives = arrival.fires_any(self._giving)
-        place, rates = self._halted(place, (held, held & ~parts), stuck, stopped, gives)
-        place, rates, impacts, hit, settled = self._collisions.collided(
+        place, rates = self._stop_slips(place, (held, held & ~parts), stuck, stopped, gives)
+        place, rates, impacts, hit, settled = self._collisions.resolve(
             place, held | met, zero, rates
         )
         closed = (held | met) & (rates.gaps == 0.0)
@@ -98,24 +111,26 @@ class SpatialLaw(RubbingLaw):
         gone |= arrival.fires(self._halting[:, 1]) & ~slow
         if not blown:
             slow &= self._values(p, "heads") == 0.0
-        rates = self._implied(place, closed, rates.rested(rates.gaps == 0.0, slow))
+        rates = self._with_implied_rest(place, closed, rates.with_zeros(rates.gaps == 0.0, slow))
         # A gap that closes without speed, as for the next roller of a wheel, is new as well.
         alone = not (blown or stopped.any() or np.any(closed & ~before)) and {*fired} <= self._own
-        where = replace(place, p=self._known(place.p, gone, blown, rates))
-        p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
+        where = replace(place, p=self._with_own_directions(place.p, gone, blown, rates))
+        p_after = self._next_spatial_mode(where, closed, rates, (gives, alone), book, zero)
         now = p_after[self._numbers.holds] == 1.0
         if not are_split(self._numbers) and are_chosen(self._numbers, p_after, now):
             book.carried.said.setdefault(chosen_among(self._numbers, closed), time)
         turned = stopped, arrival.fires_any(self._halting)
-        events = self._happened(before, now, hit, partial(self._spatial_events, p, p_after, turned))
+        events = self._events_between(
+            before, now, hit, partial(self._spatial_events, p, p_after, turned)
+        )
         rests = partial(self._rests, zero=zero)
         outcome = Outcome(place, p_after, now, events, impacts, hit, settled, rests)
         begun = (self._values(p_after, "heads") == 1.0) & (self._values(p_after, "begun") == time)
-        for jump in self._concluded(arrival, outcome, book):
+        for jump in self._conclude(arrival, outcome, book):
             book.armed[self._halting[begun, 1]] = False
             yield jump
 
-    def _standing(
+    def _closed_contacts(
         self, place: DecisionState, p: np.ndarray, touching: np.ndarray, rates: Rates
     ) -> np.ndarray:
         return self._numbers.closed(p)
@@ -151,7 +166,7 @@ class SpatialLaw(RubbingLaw):
         """Return the slips that count as none, (n,)."""
         return self._values(place.p, "still") * np.sqrt(1.0 + place.time**2)
 
-    def _halted(
+    def _stop_slips(
         self,
         place: DecisionState,
         held: tuple[np.ndarray, np.ndarray],
@@ -183,9 +198,9 @@ class SpatialLaw(RubbingLaw):
                 break
             stopped = stopped | slow
         # What a constraint holds at zero is zero up to rounding, however slow the motion is.
-        return place, rates.rested(still, before & (stuck | stopped))
+        return place, rates.with_zeros(still, before & (stuck | stopped))
 
-    def _implied(self, place: DecisionState, closed: np.ndarray, rates: Rates) -> Rates:
+    def _with_implied_rest(self, place: DecisionState, closed: np.ndarray, rates: Rates) -> Rates:
         """Set slips to zero that follow from others which are zero, like that of a fourth foot."""
         still = closed & self._numbers.rubs & rates.resting
         moving = closed & self._numbers.rubs & ~rates.resting
@@ -201,7 +216,7 @@ class SpatialLaw(RubbingLaw):
             left = np.diag(remaining(matrix, kept, own))
             if np.all(left <= PARALLEL * np.diag(matrix)[own]):
                 still[instant.which[k]] = True
-        return rates.rested(np.zeros_like(still), still)
+        return rates.with_zeros(np.zeros_like(still), still)
 
     @staticmethod
     def _speeds(rates: Rates, instant: TouchingContacts) -> np.ndarray:
@@ -209,7 +224,9 @@ class SpatialLaw(RubbingLaw):
         which = instant.which
         return np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
 
-    def _known(self, p: np.ndarray, gone: np.ndarray, blown: bool, rates: Rates) -> np.ndarray:
+    def _with_own_directions(
+        self, p: np.ndarray, gone: np.ndarray, blown: bool, rates: Rates
+    ) -> np.ndarray:
         """Return values in which what has a direction of its own slides in that."""
         p = p.copy()
         for k, rubbing in enumerate(self._rubbing):
@@ -218,7 +235,7 @@ class SpatialLaw(RubbingLaw):
                 p[own] = 0.0
         return p
 
-    def _going_on(
+    def _next_spatial_mode(
         self,
         place: DecisionState,
         closed: np.ndarray,
@@ -242,12 +259,12 @@ class SpatialLaw(RubbingLaw):
         sharing = self._sharing(place, instant, p) if gives.any() else None
         best = None if sharing is None else sharing.best()
         if alone and sharing is not None and best is not None and best.spare > SPARE:
-            return sharing.followed()
+            return sharing.values()
         if alone:
             # At the limit the previous states still agree: with what begins to slide beside them.
-            answer = self._as_before(place, instant, slips)
+            answer = self._previous_solution(place, instant, slips)
         else:
-            answer = self._decided(place, instant, slips)
+            answer = self._decide_all(place, instant, slips)
         if sharing is not None and best is not None:
             tractions = answer.tangential.copy()
             tractions[[*sharing.stuck]] = best.tractions
@@ -260,7 +277,7 @@ class SpatialLaw(RubbingLaw):
             if np.any(weak < instant.contacts.static):
                 contacts = replace(instant.contacts, static_friction=weak)
                 instant = replace(instant, contacts=contacts)
-                answer = self._decided(place, instant, slips)
+                answer = self._decide_all(place, instant, slips)
         terms = speeds_of(rates.slip_sizes[instant.which])
         possible = candidates(instant, answer, slips)
         if alone and not gives.any():
@@ -268,16 +285,18 @@ class SpatialLaw(RubbingLaw):
             possible = possible[:1]
         springs = self._springs or self._stays(place, instant, answer, zero)
         modes = [
-            self._followed(place, instant, self._functions.referred(place, values))
+            self._with_best_share(place, instant, self._functions.referred(place, values))
             for courses in possible
             for values in [
-                in_courses(numbers, instant, p, courses, answer, slips, terms, springs=springs)
+                values_for_transitions(
+                    numbers, instant, p, courses, answer, slips, terms, springs=springs
+                )
             ]
         ]
         chosen = modes[0]
         if len(modes) > 1:
-            chosen = self._agreeing(place, modes, book, instant, zero)
-        return self._turning(place, chosen)
+            chosen = self._agreeing_mode(place, modes, book, instant, zero)
+        return self._with_turning_slips(place, chosen)
 
     def _stays(
         self,
@@ -292,7 +311,7 @@ class SpatialLaw(RubbingLaw):
         velocities = place.x[self.dynamics.position_count :]
         return at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
 
-    def _decided(
+    def _decide_all(
         self, place: DecisionState, instant: TouchingContacts, slips: np.ndarray
     ) -> ContactSolution:
         """Return what contacts do next, as decided for all of them together."""
@@ -301,7 +320,7 @@ class SpatialLaw(RubbingLaw):
         so_far = states_of(self._numbers, place.p, instant.which)
         return answer_of(found, so_far, self._choices, place.time)
 
-    def _as_before(
+    def _previous_solution(
         self, place: DecisionState, instant: TouchingContacts, slips: np.ndarray
     ) -> ContactSolution:
         """Return the reactions with which what touches continues as before."""
@@ -339,12 +358,12 @@ class SpatialLaw(RubbingLaw):
 
         return Sharing.of(self._numbers, instant, p, reactions)
 
-    def _followed(
+    def _with_best_share(
         self, place: DecisionState, instant: TouchingContacts, p: np.ndarray
     ) -> np.ndarray:
         """Return values of a mode with the best share of friction that is not determined."""
         sharing = self._sharing(place, instant, p)
-        return p if sharing is None else sharing.followed()
+        return p if sharing is None else sharing.values()
 
     def _moment(self, place: DecisionState, instant: TouchingContacts, zero: np.ndarray) -> float:
         """Return a time in which bodies move by their own size, and slow slips do not turn, s."""
@@ -355,7 +374,7 @@ class SpatialLaw(RubbingLaw):
         turns = float(np.min(speeds[moving], initial=np.inf)) / (pull or 1.0)
         return min(super()._moment(place, instant, zero), turns)
 
-    def _turning(self, place: DecisionState, p: np.ndarray) -> np.ndarray:
+    def _with_turning_slips(self, place: DecisionState, p: np.ndarray) -> np.ndarray:
         """Return values in which slips that begin slowly turn as the motion turns them.
 
         Slip and direction are to agree a little later, where the slip is about to have a direction

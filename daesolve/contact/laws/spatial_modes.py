@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from daesolve.contact.decisions import ContactSolution, ContactState
+from daesolve.contact.laws.frictional_instant import ContactNumbers, TouchingContacts
 from daesolve.contact.laws.redundant_contacts import PARALLEL
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
 from daesolve.contact.laws.shared_friction import Shares, are_split, independent, remaining, share
 from daesolve.contact.posing.contact_rows import SpatialRubbing
 from daesolve.errors import UndeterminedContact
@@ -48,13 +48,13 @@ class ContactTransition:
     heading: np.ndarray | None = None
 
 
-Courses = Mapping[int, ContactTransition]
+ContactTransitions = Mapping[int, ContactTransition]
 """What contacts that touch do, by their place among these."""
 
 
 def candidates(
     instant: TouchingContacts, answer: ContactSolution, slips: np.ndarray
-) -> list[Courses]:
+) -> list[ContactTransitions]:
     """Return the modes that agree with an answer to within rounding, its own first.
 
     A contact that is at the limit of its friction may stick on or begin to slide, against its
@@ -104,11 +104,11 @@ def _direction(vector: np.ndarray) -> np.ndarray:
     return vector / size if size > 0.0 else np.array([1.0, 0.0])
 
 
-def in_courses(
+def values_for_transitions(
     numbers: ContactNumbers,
     instant: TouchingContacts,
     p: np.ndarray,
-    courses: Courses,
+    courses: ContactTransitions,
     answer: ContactSolution,
     slips: np.ndarray,
     terms: np.ndarray,
@@ -170,7 +170,7 @@ def _held(
     numbers: ContactNumbers,
     instant: TouchingContacts,
     p: np.ndarray,
-    courses: Courses,
+    courses: ContactTransitions,
     answer: ContactSolution,
     slips: np.ndarray,
     *,
@@ -184,7 +184,7 @@ def _held(
         if remaining(contacts.matrix, kept, [k])[0, 0] <= PARALLEL * contacts.matrix[k, k]:
             if springs:
                 continue
-            raise _undetermined(instant, numbers.names[int(instant.which[k])], answer)
+            raise _undetermined_error(instant, numbers.names[int(instant.which[k])], answer)
         kept.append(k)
     stuck = [k for k in closed if courses[k].state is ContactState.STICKS]
     stuck = [k for k in stuck if numbers.rubbing[int(instant.which[k])] is not None]
@@ -207,7 +207,7 @@ def _held(
 
 def _idle(
     instant: TouchingContacts,
-    courses: Courses,
+    courses: ContactTransitions,
     slips: np.ndarray,
     held: tuple[Sequence[int], Sequence[int]],
     rows: Sequence[int],
@@ -243,7 +243,7 @@ def _idle(
     return idle
 
 
-def _undetermined(
+def _undetermined_error(
     instant: TouchingContacts, name: str, answer: ContactSolution
 ) -> UndeterminedContact:
     return UndeterminedContact(

@@ -4,7 +4,7 @@ While closed, a contact is a holonomic constraint whose reaction N pushes. If N 
 contact opens and its constraint is released; if the gap is zero again, it closes.
 `laws.contact_law` decides for all contacts together which of them open or close at an instant
 (Signorini's conditions 0 <= N, 0 <= gap'', N gap'' = 0). If one of them has friction,
-`laws.rubbing_law` decides for all together which open, stick and slide: a sticking contact is a
+`laws.frictional_law` decides for all together which open, stick and slide: a sticking contact is a
 constraint on its slip, and a sliding one is pushed against its slip by mu N.
 """
 

@@ -8,32 +8,32 @@ import numpy as np
 
 from daesolve.contact.decisions import decide
 from daesolve.contact.laws.contact_functions import SHARED, at_rest, is_timed
-from daesolve.contact.laws.redundant_contacts import with_standing
-from daesolve.contact.laws.rubbing_impacts import CollisionResolver, rested
-from daesolve.contact.laws.rubbing_instant import (
+from daesolve.contact.laws.frictional_impacts import CollisionResolver, without_rounding
+from daesolve.contact.laws.frictional_instant import (
     ContactNumbers,
     DecisionState,
     Rates,
     TouchingContacts,
     speeds_of,
 )
-from daesolve.contact.laws.rubbing_modes import (
+from daesolve.contact.laws.frictional_modes import (
     answer_of,
     are_chosen,
     chosen_among,
-    in_states,
-    of_all,
-    standing,
+    closed_contacts,
+    states_by_contact,
     states_by_slips,
+    values_in_states,
 )
-from daesolve.contact.laws.spatial_modes import NEAR, SPRINGS, candidates, in_courses
+from daesolve.contact.laws.redundant_contacts import with_implied_contacts
+from daesolve.contact.laws.spatial_modes import NEAR, SPRINGS, candidates, values_for_transitions
 from daesolve.contact.posing.contact_rows import contacts_in, in_space
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.law import Beginning
 from daesolve.errors import NoMotion, UnsupportedError
 
 
-def begun(dynamics: Dynamics, beginning: Beginning) -> Beginning:
+def begin_with_friction(dynamics: Dynamics, beginning: Beginning) -> Beginning:
     """Return the beginning with closed contacts that slide and stick.
 
     Raises
@@ -54,12 +54,12 @@ def begun(dynamics: Dynamics, beginning: Beginning) -> Beginning:
     place = DecisionState(beginning.time, beginning.state, np.empty(0), p)
     touching = numbers.closed(p)
     rates = numbers.rates(place)
-    rates = rested(rates, rates, touching, np.zeros_like(touching))
+    rates = without_rounding(rates, rates, touching, np.zeros_like(touching))
     touching &= rates.gaps == 0.0
     if not touching.any():
         return beginning
     instant = numbers.instant(place, touching, rates)
-    begin = _begun_in_space if spatial else _begun_in_plane
+    begin = _begin_in_space if spatial else _begin_in_plane
     chosen, notes = begin(numbers, beginning, place, instant, rates)
     values = dict(zip(dynamics.values, map(float, chosen), strict=True))
     return replace(beginning, values=values, notes=(*beginning.notes, *notes))
@@ -71,7 +71,7 @@ def _length(dynamics: Dynamics, x: np.ndarray) -> float:
     return max(float(np.max(sizes, initial=0.0)), np.finfo(float).tiny)
 
 
-def _begun_in_plane(
+def _begin_in_plane(
     numbers: ContactNumbers,
     beginning: Beginning,
     place: DecisionState,
@@ -85,30 +85,32 @@ def _begun_in_plane(
     try:
         found = decide(instant.contacts, instant.free, slips)
         answer = answer_of(found, so_far, beginning.choices, beginning.time)
-        states = with_standing(instant, answer, answer.states, slips)
+        states = with_implied_contacts(instant, answer, answer.states, slips)
         reactions = answer.reactions
         velocities = place.x[dynamics.position_count :]
         rest = at_rest(instant, answer, velocities, _length(dynamics, place.x))
     except NoMotion as error:
         # The impact that follows, if one does, is an event of the run.
         closed = np.isin(np.arange(len(numbers.names)), instant.which)
-        CollisionResolver(numbers, beginning.choices).freed(place, closed, rates, error)
+        CollisionResolver(numbers, beginning.choices).end_slips(place, closed, rates, error)
         states = so_far
     rest = rest and not is_timed(dynamics)
-    chosen = in_states(numbers, instant, p, of_all(instant, states), slips, reactions, rest=rest)
+    chosen = values_in_states(
+        numbers, instant, p, states_by_contact(instant, states), slips, reactions, rest=rest
+    )
     if chosen[numbers.rests].any():
         return chosen, [SHARED]
     # One that opens does so at the start, with an event; until then it slides as it does.
-    opens = ~standing(numbers, instant, chosen)
+    opens = ~closed_contacts(numbers, instant, chosen)
     chosen[numbers.holds[opens]] = p[numbers.holds[opens]]
     sides = (np.sign(rates.slips) * numbers.closed(p))[numbers.rubs]
     chosen[numbers.slides] = np.where(chosen[numbers.slides] == 0.0, sides, chosen[numbers.slides])
-    now = standing(numbers, instant, chosen)
+    now = closed_contacts(numbers, instant, chosen)
     shared = are_chosen(numbers, chosen, now)
     return chosen, [chosen_among(numbers, now)] if shared else []
 
 
-def _begun_in_space(
+def _begin_in_space(
     numbers: ContactNumbers,
     beginning: Beginning,
     place: DecisionState,
@@ -125,7 +127,9 @@ def _begun_in_space(
     springs = springs or (rests and not is_timed(dynamics))
     courses = candidates(instant, answer, slips)[0]
     terms = speeds_of(rates.slip_sizes[instant.which])
-    chosen = in_courses(numbers, instant, p, courses, answer, slips, terms, springs=springs)
+    chosen = values_for_transitions(
+        numbers, instant, p, courses, answer, slips, terms, springs=springs
+    )
     # One that opens does so at the start, with an event; until then it slides as it does.
     stays = np.zeros(len(numbers.names), dtype=bool)
     stays[instant.which] = answer.gap_rates <= NEAR * instant.size[: len(slips)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -13,6 +13,7 @@ from daesolve.contact.posing.contact_rows import ContactFriction, ContactRow, co
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.identity import vanishes
+from daesolve.core.results.trajectory.results import Impact
 from daesolve.errors import ResetError, UnsupportedError
 
 
@@ -100,12 +101,56 @@ class Rates:
         """Which slips are zero: (n,)."""
         return speeds_of(self.slips) == 0.0
 
-    def rested(self, held: np.ndarray, stopped: np.ndarray) -> Rates:
+    def with_zeros(self, held: np.ndarray, stopped: np.ndarray) -> Rates:
         """Return rates of which some of gaps and of slips, (n,) each, are zero."""
         still = stopped if self.slips.ndim == 1 else stopped[:, None]
         return replace(
             self, gaps=np.where(held, 0.0, self.gaps), slips=np.where(still, 0.0, self.slips)
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """The contacts at an instant, before anything is decided.
+
+    `before` are closed, `held` those of them whose gap is still at zero, and `met` others at zero,
+    with what counts as `zero`: (n,) each.
+    """
+
+    place: DecisionState
+    rates: Rates
+    before: np.ndarray
+    held: np.ndarray
+    met: np.ndarray
+    zero: np.ndarray
+    fired: Sequence[int]
+
+    def fires(self, guards: np.ndarray) -> np.ndarray:
+        """Return which of some guards fire."""
+        return np.isin(guards, list(self.fired))
+
+    def fires_any(self, guards: np.ndarray) -> np.ndarray:
+        """Return in which rows of guards (n, k) one fires, (n,)."""
+        return np.asarray(np.any(self.fires(guards), axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What was decided: place and mode after it, what is closed in it, events and impacts.
+
+    `hit` and `settled` say which contacts closed, and which of these stay though they would bounce;
+    `rests` whether all rests at a place, and `repeats` that the mode is the one before.
+    """
+
+    place: DecisionState
+    p: np.ndarray
+    now: np.ndarray
+    events: list[int]
+    impacts: list[Impact | None]
+    hit: np.ndarray
+    settled: np.ndarray
+    rests: Callable[[DecisionState], bool]
+    repeats: bool = True
 
 
 def speeds_of(slips: np.ndarray) -> np.ndarray:
@@ -251,7 +296,7 @@ class ContactNumbers:
         own = {*self._gaps, *(row for rows in self._slips for row in rows)}
         tied = np.zeros((len(parts["ties"]), len(jacobian)))
         try:
-            found, kept = answered(self.dynamics, p, parts, own, jacobian.T, tied)
+            found, kept = respond_to_pushes(self.dynamics, p, parts, own, jacobian.T, tied)
         except np.linalg.LinAlgError:
             raise ResetError(
                 f"at t = {time:.10g} s the constraints other than the contacts depend on each other"
@@ -284,7 +329,7 @@ class ContactNumbers:
         return np.vstack([table[[self._gaps[k] for k in which]], *tangents])
 
 
-def answered(
+def respond_to_pushes(
     dynamics: Dynamics,
     p: np.ndarray,
     parts: dict[str, np.ndarray],

@@ -9,21 +9,21 @@ import numpy as np
 
 from daesolve.contact.decisions import ContactSolution, ContactState, Decision
 from daesolve.contact.decisions.answers import States, sliding_state
+from daesolve.contact.laws.frictional_impacts import at
+from daesolve.contact.laws.frictional_instant import ContactNumbers, TouchingContacts
 from daesolve.contact.laws.redundant_contacts import (
     ClosedContacts,
     IndependentContacts,
     are_still,
     borne_by,
     shares_of,
-    with_standing,
+    with_implied_contacts,
 )
-from daesolve.contact.laws.rubbing_impacts import at
-from daesolve.contact.laws.rubbing_instant import ContactNumbers, TouchingContacts
 from daesolve.core.events.choices import Choices
 from daesolve.errors import ContactError, ResetError
 
 
-def of_all(instant: TouchingContacts, states: States) -> Mapping[int, ContactState]:
+def states_by_contact(instant: TouchingContacts, states: States) -> Mapping[int, ContactState]:
     """Return the states of the contacts that touch, by their index."""
     return dict(zip(instant.which.tolist(), states, strict=True))
 
@@ -115,7 +115,7 @@ def _goes_on(states: Sequence[ContactState], so_far: Sequence[ContactState | Non
     return all(old in (None, new) for new, old in zip(states, so_far, strict=True))
 
 
-def in_states(
+def values_in_states(
     numbers: ContactNumbers,
     instant: TouchingContacts,
     p: np.ndarray,
@@ -165,7 +165,7 @@ def in_states(
         # Where all rests it is wedged in, if nothing else holds it.
         borne = contacts.borne() or (kept if rest else None)
         if borne is None:
-            raise _undetermined(numbers, instant, contacts, kept)
+            raise _undetermined_error(numbers, instant, contacts, kept)
         kept = borne
     if contacts.is_impossible(kept):
         raise ResetError(f"at t = {instant.time:.10g} s contacts begin to slide that others hold")
@@ -187,7 +187,7 @@ def in_states(
     return p
 
 
-def borne_modes(
+def bearing_modes(
     numbers: ContactNumbers,
     touching: tuple[TouchingContacts, np.ndarray, np.ndarray],
     p: np.ndarray,
@@ -195,7 +195,9 @@ def borne_modes(
     *,
     rest: bool = False,
 ) -> list[np.ndarray]:
-    """Return the modes in which contacts do what an answer says, or may also do; see `in_states`.
+    """Return the modes in which contacts do what an answer says, or may also do.
+
+    As for `values_in_states`.
 
     Parameters
     ----------
@@ -215,9 +217,9 @@ def borne_modes(
     modes, failed = list[np.ndarray](), list[ResetError]()
     # What rests under loads that change with time may be about to slide.
     for states in (answer.states,) if rest else answer.candidates:
-        own = of_all(instant, with_standing(instant, answer, states, slips))
+        own = states_by_contact(instant, with_implied_contacts(instant, answer, states, slips))
         try:
-            mode = in_states(
+            mode = values_in_states(
                 numbers, instant, p, own, slips, answer.reactions, ended=ended, rest=rest
             )
         except ResetError as error:
@@ -230,7 +232,9 @@ def borne_modes(
     return modes
 
 
-def standing(numbers: ContactNumbers, instant: TouchingContacts, p: np.ndarray) -> np.ndarray:
+def closed_contacts(
+    numbers: ContactNumbers, instant: TouchingContacts, p: np.ndarray
+) -> np.ndarray:
     """Return which contacts are closed in the mode of p, with those that others keep closed."""
     closed, count = numbers.closed(p), len(instant.which)
     places: list[int] = instant.which.tolist()
@@ -269,7 +273,7 @@ def chosen_among(numbers: ContactNumbers, closed: np.ndarray) -> str:
     )
 
 
-def _undetermined(
+def _undetermined_error(
     numbers: ContactNumbers,
     instant: TouchingContacts,
     contacts: ClosedContacts,

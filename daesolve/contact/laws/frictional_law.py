@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Self
 
@@ -21,19 +21,25 @@ import numpy as np
 
 from daesolve.contact.decisions import decide
 from daesolve.contact.laws.contact_functions import at_rest, functions_of
-from daesolve.contact.laws.impacts_end import ImpactsEnd
-from daesolve.contact.laws.jams import JamGuards, approach, at_limit, sliding_of
-from daesolve.contact.laws.rubbing_impacts import STILL, CollisionResolver, rested
-from daesolve.contact.laws.rubbing_instant import DecisionState, Rates, TouchingContacts
-from daesolve.contact.laws.rubbing_modes import (
+from daesolve.contact.laws.frictional_impacts import STILL, CollisionResolver, without_rounding
+from daesolve.contact.laws.frictional_instant import (
+    Arrival,
+    DecisionState,
+    Outcome,
+    Rates,
+    TouchingContacts,
+)
+from daesolve.contact.laws.frictional_modes import (
     answer_of,
     are_chosen,
-    borne_modes,
+    bearing_modes,
     chosen_among,
-    standing,
+    closed_contacts,
     states_of,
 )
-from daesolve.contact.laws.rubbing_start import begun
+from daesolve.contact.laws.frictional_start import begin_with_friction
+from daesolve.contact.laws.impacts_end import ImpactsEnd
+from daesolve.contact.laws.jams import JamGuards, approach, at_limit, sliding_of
 from daesolve.contact.posing.contact_rows import contacts_in, in_space
 from daesolve.contact.posing.jamming import NEAR
 from daesolve.core.equations.additions import TOUCHING
@@ -44,11 +50,10 @@ from daesolve.core.events.jumps import joined
 from daesolve.core.events.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
 from daesolve.core.events.let_go import LettingGo
 from daesolve.core.posing.value_names import PENDING
-from daesolve.core.results.trajectory.results import Impact
 from daesolve.errors import NoMotion, ResetError
 
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
-"""Parts of a time in which something changes (see `_agreeing`), after which a mode is tested."""
+"""Parts of a time in which something changes (`_agreeing_mode`), after which a mode is tested."""
 
 EARLIEST, LATE = 1e3, 8.0
 """Friction is at its limit if its reserve is below this many times what counts as zero of it, or
@@ -59,51 +64,7 @@ BEGUN = 16.0 * float(np.finfo(float).eps)
 """The fraction of the speed of a fall through the size of bodies up to which a slip is rounding."""
 
 
-@dataclass(frozen=True, eq=False)
-class Arrival:
-    """The contacts at an instant, before anything is decided.
-
-    `before` are closed, `held` those of them whose gap is still at zero, and `met` others at zero,
-    with what counts as `zero`: (n,) each.
-    """
-
-    place: DecisionState
-    rates: Rates
-    before: np.ndarray
-    held: np.ndarray
-    met: np.ndarray
-    zero: np.ndarray
-    fired: Sequence[int]
-
-    def fires(self, guards: np.ndarray) -> np.ndarray:
-        """Return which of some guards fire."""
-        return np.isin(guards, list(self.fired))
-
-    def fires_any(self, guards: np.ndarray) -> np.ndarray:
-        """Return in which rows of guards (n, k) one fires, (n,)."""
-        return np.asarray(np.any(self.fires(guards), axis=1))
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What was decided: place and mode after it, what is closed in it, events and impacts.
-
-    `hit` and `settled` say which contacts closed, and which of these stay though they would bounce;
-    `rests` whether all rests at a place, and `repeats` that the mode is the one before.
-    """
-
-    place: DecisionState
-    p: np.ndarray
-    now: np.ndarray
-    events: list[int]
-    impacts: list[Impact | None]
-    hit: np.ndarray
-    settled: np.ndarray
-    rests: Callable[[DecisionState], bool]
-    repeats: bool = True
-
-
-class RubbingLaw(SwitchingLaw):
+class FrictionalContactLaw(SwitchingLaw):
     """Lets contacts open, close, stick and slide, where one of them rubs.
 
     Parameters
@@ -162,7 +123,7 @@ class RubbingLaw(SwitchingLaw):
             They have no motion from there, or several.
         """
         own = in_space(contacts_in(dynamics)) is cls.spatial
-        return begun(dynamics, beginning) if own else beginning
+        return begin_with_friction(dynamics, beginning) if own else beginning
 
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> Self | None:
@@ -193,16 +154,16 @@ class RubbingLaw(SwitchingLaw):
         count = self.dynamics.x.numel()
         place = DecisionState(time, x[:count], x[count:], p)
         rates = self._numbers.rates(place)
-        before = self._standing(place, p, met, rates)
+        before = self._closed_contacts(place, p, met, rates)
         met &= ~self._parting(place, rates, met & ~before & ~closing)
         held = before & ~self._let_go.apart(time, place.x, p)
-        yield from self._continued(Arrival(place, rates, before, held, met, zero, fired), book)
+        yield from self._continue(Arrival(place, rates, before, held, met, zero, fired), book)
 
-    def _continued(self, arrival: Arrival, book: GuardBook) -> Iterator[Jump]:
+    def _continue(self, arrival: Arrival, book: GuardBook) -> Iterator[Jump]:
         """Yield how contacts in the plane continue."""
         place, p, before, met = arrival.place, arrival.place.p, arrival.before, arrival.met
-        rates = self._held(p, arrival.held, arrival.fires(self._stopping), arrival.rates)
-        collided = self._collisions.collided(place, arrival.held | met, arrival.zero, rates)
+        rates = self._with_held_rates(p, arrival.held, arrival.fires(self._stopping), arrival.rates)
+        collided = self._collisions.resolve(place, arrival.held | met, arrival.zero, rates)
         place, rates, impacts, hit, settled = collided
         closed = (arrival.held | met) & (rates.gaps == 0.0)
         # What has come to the end of its static friction has only the other left.
@@ -211,15 +172,15 @@ class RubbingLaw(SwitchingLaw):
         rates = replace(rates, static_friction=weak)
         jam = self._jam is not None and self._jam.here in arrival.fired
         if jam:
-            place, rates, impact = self._collisions.freed(place, closed, rates)
+            place, rates, impact = self._collisions.end_slips(place, closed, rates)
             impacts.append(impact)
             closed &= rates.gaps == 0.0
         # What falls to zero is at its limit, however well that is known.
         ended = np.concatenate([arrival.fires(self._lost), begins])
         try:
-            p_after, rests = self._next(place, closed, rates, book, ended)
+            p_after, rests = self._next_mode(place, closed, rates, book, ended)
         except NoMotion as error:
-            freed, rates, impact = self._collisions.freed(place, closed, rates, error)
+            freed, rates, impact = self._collisions.end_slips(place, closed, rates, error)
             if not impacts:
                 # Until the impulse acts there are no reactions that agree: none are shown.
                 none = self._numbers.mode(p, np.zeros_like(closed))
@@ -229,11 +190,11 @@ class RubbingLaw(SwitchingLaw):
             impacts.append(impact)
             closed &= rates.gaps == 0.0
             jam, ended = True, np.zeros_like(ended)
-            p_after, rests = self._next(place, closed, rates, book, ended)
-        now = self._standing(place, p_after, closed, rates)
+            p_after, rests = self._next_mode(place, closed, rates, book, ended)
+        now = self._closed_contacts(place, p_after, closed, rates)
         slips = partial(self._slip_events, p, p_after)
-        events = self._happened(before, now, hit, slips)
-        self._say_what_is_chosen(place.time, (p, before), (p_after, now), book)
+        events = self._events_between(before, now, hit, slips)
+        self._note_choice(place.time, (p, before), (p_after, now), book)
         if jam:
             assert self._jam is not None
             events.insert(0, self._jam.event)
@@ -241,12 +202,12 @@ class RubbingLaw(SwitchingLaw):
         outcome = Outcome(
             place, p_after, now, events, impacts, hit, settled, lambda _: rests, alike
         )
-        yield from self._concluded(arrival, outcome, book)
+        yield from self._conclude(arrival, outcome, book)
 
-    def _concluded(self, arrival: Arrival, outcome: Outcome, book: GuardBook) -> Iterator[Jump]:
+    def _conclude(self, arrival: Arrival, outcome: Outcome, book: GuardBook) -> Iterator[Jump]:
         """Yield the jump of an outcome, if anything changes."""
         time, p, events = arrival.place.time, outcome.p, outcome.events
-        place = self._collisions.parted(outcome.place, arrival.before & ~outcome.now)
+        place = self._collisions.separate(outcome.place, arrival.before & ~outcome.now)
         book.meet(self._closing[outcome.hit].tolist(), time)
         if (ends := self._ending) is not None:
             met = book.met[self._closing[outcome.settled]]
@@ -260,17 +221,21 @@ class RubbingLaw(SwitchingLaw):
         book.armed[self._closing[p[self._numbers.holds] == 0.0]] = False
         yield Jump(dict.fromkeys(events, (0,)), place.whole, p, joined(outcome.impacts))
 
-    def _held(self, p: np.ndarray, closed: np.ndarray, stopped: np.ndarray, rates: Rates) -> Rates:
+    def _with_held_rates(
+        self, p: np.ndarray, closed: np.ndarray, stopped: np.ndarray, rates: Rates
+    ) -> Rates:
         """Return rates of which those that constraints hold are zero, and slips that end.
 
         What a constraint holds at zero is zero up to rounding, however slow everything is.
         """
         stuck = closed & self._numbers.stuck(p) & ~self._let_go.slides(np.abs(rates.slips))
-        return rested(rates, rates, closed & ~self._let_go.parts(rates.gaps), stopped | stuck)
+        return without_rounding(
+            rates, rates, closed & ~self._let_go.parts(rates.gaps), stopped | stuck
+        )
 
     # -- the mode that follows ----------------------------------------------------------------
 
-    def _next(
+    def _next_mode(
         self,
         place: DecisionState,
         closed: np.ndarray,
@@ -300,7 +265,7 @@ class RubbingLaw(SwitchingLaw):
         rests = at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
         modes = [
             self._functions.referred(place, p)
-            for p in borne_modes(
+            for p in bearing_modes(
                 numbers,
                 (instant, slips, ended.ravel()),
                 place.p,
@@ -310,7 +275,7 @@ class RubbingLaw(SwitchingLaw):
         ]
         if len(modes) == 1:
             return modes[0], rests
-        mode = self._agreeing(place, modes, book, instant, zero)
+        mode = self._agreeing_mode(place, modes, book, instant, zero)
         return mode, rests and mode is modes[0]
 
     def _parting(self, place: DecisionState, rates: Rates, near: np.ndarray) -> np.ndarray:
@@ -321,7 +286,7 @@ class RubbingLaw(SwitchingLaw):
             parting &= self._numbers.rates(later).gaps > rates.gaps
         return parting
 
-    def _standing(
+    def _closed_contacts(
         self, place: DecisionState, p: np.ndarray, touching: np.ndarray, rates: Rates
     ) -> np.ndarray:
         """Return which contacts are closed in a mode, with those that others keep closed."""
@@ -330,9 +295,9 @@ class RubbingLaw(SwitchingLaw):
             return closed
         numbers = self._numbers
         instant = numbers.instant(place, touching | closed, rates)
-        return standing(numbers, instant, p)
+        return closed_contacts(numbers, instant, p)
 
-    def _say_what_is_chosen(
+    def _note_choice(
         self,
         time: float,
         before: tuple[np.ndarray, np.ndarray],
@@ -345,7 +310,7 @@ class RubbingLaw(SwitchingLaw):
         if are_chosen(self._numbers, p, closed) and not known:
             book.carried.said.setdefault(chosen_among(self._numbers, closed), time)
 
-    def _agreeing(
+    def _agreeing_mode(
         self,
         place: DecisionState,
         modes: Sequence[np.ndarray],
@@ -426,7 +391,7 @@ class RubbingLaw(SwitchingLaw):
         ratio = above + NEAR
         return ratio / -rate if rate < 0.0 < ratio else float("inf")
 
-    def _happened(
+    def _events_between(
         self,
         before: np.ndarray,
         after: np.ndarray,

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.contact.decisions import ContactImpact, collide, impact_without_collision
-from daesolve.contact.laws.jams import beyond_jam, growth, stopped_by_jam
-from daesolve.contact.laws.redundant_contacts import PARALLEL
-from daesolve.contact.laws.rubbing_instant import (
+from daesolve.contact.laws.frictional_instant import (
     ContactNumbers,
     DecisionState,
     Rates,
     TouchingContacts,
     speeds_of,
 )
+from daesolve.contact.laws.jams import beyond_jam, growth, stopped_by_jam
+from daesolve.contact.laws.redundant_contacts import PARALLEL
 from daesolve.core.events.choices import Choices
 from daesolve.core.expressions.singular_values import shortest_solution
 from daesolve.core.results.trajectory.results import Impact
@@ -53,7 +53,7 @@ class CollisionResolver:
         self.dynamics, self._numbers, self._choices = numbers.dynamics, numbers, choices
         self._springs = springs
 
-    def collided(
+    def resolve(
         self, place: DecisionState, touching: np.ndarray, zero: np.ndarray, rates: Rates
     ) -> tuple[DecisionState, Rates, list[Impact | None], np.ndarray, np.ndarray]:
         """Let contacts collide until none closes.
@@ -77,7 +77,7 @@ class CollisionResolver:
             lowest = np.maximum(lowest, blur[which])
             if not np.any(rates.gaps[which] < -lowest):
                 moving = last | (touching & (rates.gaps != 0.0))
-                place, rates = self._settled(place, instant, rates, lowest)
+                place, rates = self._settle_gaps(place, instant, rates, lowest)
                 return place, rates, impacts, hit, moving & (rates.gaps == 0.0)
             hit |= touching & (rates.gaps < 0.0)
             # A gap that opens takes no part: where the impact closes it, another one follows.
@@ -93,8 +93,8 @@ class CollisionResolver:
             place, impact = self._pushed(place, instant, found.impulses)
             impacts.append(impact)
             rates = self._numbers.rates(place)
-            largest = larger(largest, rates)
-            rates = rested(rates, largest, none, none)
+            largest = with_larger_sizes(largest, rates)
+            rates = without_rounding(rates, largest, none, none)
         names = ", ".join(repr(self._numbers.names[k]) for k in np.flatnonzero(hit))
         raise ResetError(
             f"at t = {place.time:.10g} s the impacts of the contacts {names} do not end"
@@ -144,7 +144,7 @@ class CollisionResolver:
         order = self._choices.impact_order
         return None if order is None else [k for k in order if k in instant.contacts.names]
 
-    def _settled(
+    def _settle_gaps(
         self, place: DecisionState, instant: TouchingContacts, rates: Rates, lowest: np.ndarray
     ) -> tuple[DecisionState, Rates]:
         """Let contacts stay that hardly part, or hardly meet; those that stick still do."""
@@ -162,7 +162,7 @@ class CollisionResolver:
         )
         gaps = rates.gaps.copy()
         gaps[which[stay]] = 0.0
-        slips = self._numbers.rates(place).rested(rates.gaps == 0.0, rates.resting).slips
+        slips = self._numbers.rates(place).with_zeros(rates.gaps == 0.0, rates.resting).slips
         return place, replace(rates, gaps=gaps, slips=slips)
 
     def _pushed(
@@ -187,7 +187,7 @@ class CollisionResolver:
         miss = abs(remaining - kinetic - work) / kinetic if kinetic > 0.0 else 0.0
         return place_after, Impact(named, kinetic, remaining, miss)
 
-    def freed(
+    def end_slips(
         self, place: DecisionState, closed: np.ndarray, rates: Rates, error: NoMotion | None = None
     ) -> tuple[DecisionState, Rates, Impact]:
         """Return place, rates and impact after the impact without a collision of some contacts.
@@ -212,9 +212,9 @@ class CollisionResolver:
         place, impact = self._pushed(place, instant, found.impulses)
         after = self._numbers.rates(place)
         none = np.zeros_like(closed)
-        return place, rested(after, larger(rates, after), none, none), impact
+        return place, without_rounding(after, with_larger_sizes(rates, after), none, none), impact
 
-    def parted(self, place: DecisionState, opening: np.ndarray) -> DecisionState:
+    def separate(self, place: DecisionState, opening: np.ndarray) -> DecisionState:
         """Let no gap that opens close by rounding: it would be met again at once."""
         for _ in range(MOST_IMPACTS):
             rates = self._numbers.rates(place)
@@ -244,7 +244,7 @@ def at(time: float, error: ContactError, directions: int = 1, onward: str = "") 
     return type(error)(f"at t = {time:.10g} s {error}{onward}{advice}", error.solution)
 
 
-def larger(rates: Rates, others: Rates) -> Rates:
+def with_larger_sizes(rates: Rates, others: Rates) -> Rates:
     """Return rates with the larger of the sizes of their terms."""
     return replace(
         others,
@@ -253,8 +253,8 @@ def larger(rates: Rates, others: Rates) -> Rates:
     )
 
 
-def rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -> Rates:
+def without_rounding(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) -> Rates:
     """Return rates of which those that are rounding, or known to be zero, are zero."""
     still = held | (np.abs(rates.gaps) <= STILL * sizes.gap_sizes)
     slow = speeds_of(rates.slips) <= STILL * speeds_of(sizes.slip_sizes)
-    return rates.rested(still, stopped | slow)
+    return rates.with_zeros(still, stopped | slow)
