@@ -236,7 +236,7 @@ def with_reactions(steps: Certificate) -> tuple[Certificate, list[str]]:
         masks = np.array([_bears(along, goal) for goal in missing])[:, None]
     except UncheckableError:
         return steps, []
-    owed = rates(np.asarray(balance.held)) / steps.lengths[:, None] - balance.load
+    owed = rates(np.asarray(balance.quantities)) / steps.lengths[:, None] - balance.load
     pushes = np.moveaxis(pushes * masks, (1, 0), (-2, -1))
     found = np.linalg.pinv(pushes, rcond=1e-10) @ np.moveaxis(owed, 0, -1)[..., None]
     rows = {g.reaction_label: found[..., k, 0] for k, g in enumerate(missing)}
