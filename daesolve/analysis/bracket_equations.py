@@ -150,7 +150,7 @@ def _brackets(
     positions: ca.SX, first: ca.SX, slopes: ca.SX, last: ca.SX, values: ca.SX
 ) -> tuple[ca.SX, ca.SX]:
     """Return [X, Y] for all X of the first fields and all given Y, with their derivatives of u."""
-    found, along = ca.SX(first.shape[0], 0), ca.SX(1, 0)
+    brackets, along = ca.SX(first.shape[0], 0), ca.SX(1, 0)
     bends = [ca.jacobian(first[:, a], positions) for a in range(first.shape[1])]
     steeper = ca.jacobian(slopes.T, positions)
     for k in range(last.shape[1]):
@@ -159,9 +159,9 @@ def _brackets(
             bracket = bend @ first[:, a] - own @ last[:, k]
             if not bracket.nnz() or bracket.is_zero():
                 bracket = ca.SX.zeros(first.shape[0], 1)
-            found = ca.horzcat(found, bracket)
+            brackets = ca.horzcat(brackets, bracket)
             along = ca.horzcat(along, steep @ first[:, a] - steeper[a, :] @ last[:, k])
-    return found, along
+    return brackets, along
 
 
 def _independent(numbers: np.ndarray, known: Sequence[int]) -> list[int]:

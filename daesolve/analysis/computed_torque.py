@@ -146,8 +146,8 @@ def _solved(
     targets = [wanted.get(row.name, ca.SX(0)) - row.bias for row in directed]
     offsets = [row.offset for row in dynamics.relations]
     _, reactions = saddle.solve(unforced, targets, offsets)
-    found = dynamics.without_feedback(ca.vertcat(*[reactions[place] for place in places]))
+    forces = dynamics.without_feedback(ca.vertcat(*[reactions[place] for place in places]))
     fixed = [dynamics.p[order.index(name)] for name in numbers]
     if fixed:
-        found = ca.substitute(found, ca.vertcat(*fixed), ca.DM([*numbers.values()]))
-    return dict(zip(drives, ca.vertsplit(found), strict=True))
+        forces = ca.substitute(forces, ca.vertcat(*fixed), ca.DM([*numbers.values()]))
+    return dict(zip(drives, ca.vertsplit(forces), strict=True))

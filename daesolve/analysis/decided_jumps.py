@@ -172,10 +172,10 @@ class DecidedJumps:
 
         def after(moved: float) -> np.ndarray:
             place = self._moved(decision, change, moved)
-            found, _ = self._again(decision, place, self._met + moved * met_slopes)
-            if found is None or found.events.keys() != jump.events.keys():
+            jump_beside, _ = self._again(decision, place, self._met + moved * met_slopes)
+            if jump_beside is None or jump_beside.events.keys() != jump.events.keys():
                 raise NoDerivativeError("other events follow if it changes")
-            return np.concatenate([found.x, found.p])
+            return np.concatenate([jump_beside.x, jump_beside.p])
 
         try:
             slope, error = differentiated(after, 0.0, FIRST_PART * self._size(decision, change))
@@ -265,13 +265,13 @@ class DecidedJumps:
         best = time, x
         for _ in range(NEAREST):
             there = stepped(self._rate, time, x, p, on) if on else x
-            found, rates = self._guards(time + on, there, p)
-            if not abs(found[guard]) < left:
+            guards, rates = self._guards(time + on, there, p)
+            if not abs(guards[guard]) < left:
                 break
-            best, left = (time + on, there), abs(found[guard])
+            best, left = (time + on, there), abs(guards[guard])
             if left == 0.0 or rates[guard] == 0.0:
                 break
-            on -= found[guard] / rates[guard]
+            on -= guards[guard] / rates[guard]
         return best[0], best[1], p
 
 

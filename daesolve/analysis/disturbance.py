@@ -124,14 +124,14 @@ def disturbance(
     table, _ = evaluate_block(
         prepared.problem.residuals, times, np.array(record.samples)[order], prepared.values
     )
-    found = {
+    columns = {
         watched.name: table[:, place].copy()
         for place, watched in enumerate(prepared.problem.watched)
     }
     rows = _rows(prepared)
     laws = {row.name: formula(row.name, _law(prepared, row.name, row.degree)) for row in rows}
-    closed = _closed(prepared, found, times - prepared.start_time)
-    return Disturbance(times, found, closed, laws)
+    closed = _closed(prepared, columns, times - prepared.start_time)
+    return Disturbance(times, columns, closed, laws)
 
 
 def _rows(prepared: Prepared) -> list[GoalRow]:
@@ -151,7 +151,7 @@ def _law(prepared: Prepared, name: str, degree: int) -> tuple[float, ...]:
 
 
 def _closed(
-    prepared: Prepared, found: Mapping[str, np.ndarray], since: np.ndarray
+    prepared: Prepared, columns: Mapping[str, np.ndarray], since: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the closed-form residuals that the laws give after the kick."""
     closed: dict[str, np.ndarray] = {}
@@ -163,7 +163,7 @@ def _closed(
         factors = [c * rate ** (degree - k) for k, c in enumerate(shape_of(law))]
         companion[-1] = -np.array(factors)
         links = list(row.links)
-        start = np.array([found[name][0] for name in links])
+        start = np.array([columns[name][0] for name in links])
         moved: Any = scipy.linalg.expm(companion * since[:, None, None])
         flow = np.asarray(moved) @ start
         closed |= {name: flow[:, place] for place, name in enumerate(links)}

@@ -151,17 +151,17 @@ def invariant_measure(
     (True, 1.414213562373)
     """
     if not isinstance(system, MechanicalSystem):
-        found = InvariantMeasure(**measure_of_field(system, parameters, candidates))
+        measure = InvariantMeasure(**measure_of_field(system, parameters, candidates))
     else:
         flow = constrained_flow(system, parameters, velocities, at)
         names = flow.pfaff.dynamics.labels.states
-        found = _verdict(flow, tuple(names[int(k)] for k in flow.pfaff.places))
+        measure = _verdict(flow, tuple(names[int(k)] for k in flow.pfaff.places))
     shrunk = _shrunk(multipliers, eigenvalues)
-    if shrunk and not found.none_at_all:
+    if shrunk and not measure.none_at_all:
         return replace(
-            found, exists=False, evidence="refuted", family=EVERY, none_at_all=True, said=shrunk
+            measure, exists=False, evidence="refuted", family=EVERY, none_at_all=True, said=shrunk
         )
-    return found
+    return measure
 
 
 def _shrunk(multipliers: Numbers, eigenvalues: Numbers) -> str:

@@ -258,8 +258,8 @@ class _Motion:
     def _check_rank(self, time: float, state: np.ndarray, p: np.ndarray) -> None:
         parts = self.dynamics.matrices(time, state, p)
         jacobian = parts["jacobian"]
-        found = singular_directions(unit_length(jacobian, 1))
-        rank = found.rank(DEPENDENT * found.values.max(initial=0.0))
+        directions = singular_directions(unit_length(jacobian, 1))
+        rank = directions.rank(DEPENDENT * directions.values.max(initial=0.0))
         check_freedom(rank, self.dynamics.velocity_count, self.task.names)
 
     def _balance(
@@ -281,17 +281,17 @@ class _Motion:
         scaled, wanted = matrix * rows[:, None], right * rows
         lengths = np.linalg.norm(scaled, axis=0)
         lengths[lengths == 0.0] = 1.0
-        found = shortest_solution(scaled / lengths, wanted, DEPENDENT) / lengths
-        terms = np.abs(scaled) @ np.abs(found) + np.abs(wanted)
-        left = np.abs(scaled @ found - wanted)
+        forces = shortest_solution(scaled / lengths, wanted, DEPENDENT) / lengths
+        terms = np.abs(scaled) @ np.abs(forces) + np.abs(wanted)
+        left = np.abs(scaled @ forces - wanted)
         if np.any(left > UNMADE * terms.max(initial=0.0)):
             raise self._unreachable(time, int(np.argmax(left)))
         directions = singular_directions(scaled / lengths)
         rank = directions.rank(DEPENDENT * directions.values.max(initial=1.0))
         free = np.linalg.norm(directions.right[rank:], axis=0) > np.sqrt(DEPENDENT)
         reactions = np.zeros(self.dynamics.reactions.numel())
-        reactions[self.kept] = found[:count]
-        return found[count:], reactions, free
+        reactions[self.kept] = forces[:count]
+        return forces[count:], reactions, free
 
     def _unreachable(self, time: float, row: int) -> UnreachableMotionError:
         velocities = self.dynamics.labels.states[self.dynamics.position_count :]

@@ -128,30 +128,33 @@ class Linearization:
         return "\n".join([*lines, *self.notes])
 
 
-def _notes(found: Linearization) -> Iterator[str]:
-    if found.kinks:
+def _notes(linearization: Linearization) -> Iterator[str]:
+    if linearization.kinks:
         yield (
-            f"the equations have a kink or a jump at this state, by {', '.join(found.kinks)}: the "
-            "matrix and the eigenvalues are those of one side, and small motions across it are not "
-            "linear"
+            "the equations have a kink or a jump at this state, by "
+            f"{', '.join(linearization.kinks)}: the matrix and the eigenvalues are those of one "
+            "side, and small motions across it are not linear"
         )
-    omitted = [name for name in found.cyclic if name not in found.names]
+    omitted = [name for name in linearization.cyclic if name not in linearization.names]
     if omitted:
         them = "it is" if len(omitted) == 1 else "they are"
-        rates = ", ".join(f"{name} at {found.rates[name]:.6g}" for name in omitted)
+        rates = ", ".join(f"{name} at {linearization.rates[name]:.6g}" for name in omitted)
         yield (
             f"left out as cyclic: {', '.join(omitted)}, because {them} in no rate but those of "
             f"cyclic coordinates ({rates}); each would add an eigenvalue 0 (coordinates= asks "
             "for them)"
         )
-    if asked := [name for name in found.cyclic if name in found.names]:
+    if asked := [name for name in linearization.cyclic if name in linearization.names]:
         yield f"eigenvalues 0 of {', '.join(asked)}, which the equations do not feel (cyclic)"
-    largest = np.max(np.abs(found.eigenvalues), initial=0.0) or 1.0
-    zeros = np.flatnonzero(np.abs(found.eigenvalues) <= ZERO * largest)
+    largest = np.max(np.abs(linearization.eigenvalues), initial=0.0) or 1.0
+    zeros = np.flatnonzero(np.abs(linearization.eigenvalues) <= ZERO * largest)
     others = len(zeros) - len(asked)
     if others > 0:
-        shares = [np.abs(found.modes[name][zeros]).max(initial=0.0) for name in found.names]
-        moved = [n for n, share in zip(found.names, shares, strict=True) if share > SEEN]
+        shares = [
+            np.abs(linearization.modes[name][zeros]).max(initial=0.0)
+            for name in linearization.names
+        ]
+        moved = [n for n, share in zip(linearization.names, shares, strict=True) if share > SEEN]
         yield (
             f"eigenvalues 0 besides: {others}, of neighbouring equilibria or steady motions, or "
             f"of motions that drift away; they differ in {', '.join(moved)}"
@@ -425,8 +428,8 @@ def _check_steady(
 
 def _eigensystem(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return eigenvalues sorted by real and imaginary parts, and eigenvectors as columns."""
-    found, vectors = np.linalg.eig(matrix)
-    eigenvalues = np.asarray(found, dtype=complex)
+    values, vectors = np.linalg.eig(matrix)
+    eigenvalues = np.asarray(values, dtype=complex)
     unit = ROUNDING * np.max(np.abs(eigenvalues), initial=0.0) or 1.0
     order = np.lexsort((np.imag(eigenvalues), np.round(np.real(eigenvalues) / unit)))
     return eigenvalues[order], vectors[:, order]

@@ -91,10 +91,10 @@ def measure_of_field(
     given = list(candidates) if candidates is not None else _usual(field.x)
     family = f"rho or ln rho a combination of {len(given)} candidates"
     for logarithmic in (True, False):
-        found = _combination(field, given, logarithmic=logarithmic)
-        if found is None:
+        weights = _combination(field, given, logarithmic=logarithmic)
+        if weights is None:
             continue
-        coefficients, residual = found
+        coefficients, residual = weights
         value = ca.dot(ca.DM(coefficients), ca.vertcat(*given))
         log = value if logarithmic else ca.log(ca.fabs(value))
         change = field.along(log) + divergence
@@ -227,8 +227,8 @@ def _combination(
     if not rows:  # Nothing changes, and so no volume does.
         return (np.zeros(len(candidates)), 0.0) if logarithmic else None
     if logarithmic:
-        found = _sparse(matrix, vector)
-        residual = float(np.max(np.abs(matrix @ found - vector)))
+        weights = _sparse(matrix, vector)
+        residual = float(np.max(np.abs(matrix @ weights - vector)))
     else:
         spanned = singular_directions(matrix)
         sizes, directions = spanned.values, spanned.right
@@ -238,16 +238,16 @@ def _combination(
         null = [own for own in null if _signed(field, candidates, own)]
         if not null:
             return None
-        found = null[-1] / null[-1][np.argmax(np.abs(null[-1]))]
-        residual = float(np.max(np.abs(matrix @ found)))
-    fractions = np.round(found * DENOMINATOR) / DENOMINATOR
-    found = np.where(np.abs(found - fractions) < ROUNDED, fractions, found)
-    return (found, residual) if residual < LEFT else None
+        weights = null[-1] / null[-1][np.argmax(np.abs(null[-1]))]
+        residual = float(np.max(np.abs(matrix @ weights)))
+    fractions = np.round(weights * DENOMINATOR) / DENOMINATOR
+    weights = np.where(np.abs(weights - fractions) < ROUNDED, fractions, weights)
+    return (weights, residual) if residual < LEFT else None
 
 
 def _sparse(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Solve with the columns chosen by pivoting, so that few terms remain."""
-    found, kept = np.zeros(matrix.shape[1]), list[int]()
+    weights, kept = np.zeros(matrix.shape[1]), list[int]()
     rest = vector
     while len(kept) < matrix.shape[1] and np.max(np.abs(rest)) > LEFT:
         lengths = np.linalg.norm(matrix, axis=0)
@@ -266,8 +266,8 @@ def _sparse(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
         if np.max(np.abs(left)) < LEFT:
             kept = fewer
     if kept:
-        found[kept] = scipy.linalg.lstsq(matrix[:, kept], vector)[0]
-    return found
+        weights[kept] = scipy.linalg.lstsq(matrix[:, kept], vector)[0]
+    return weights
 
 
 def _signed(field: _Field, candidates: Sequence[ca.SX], coefficients: np.ndarray) -> bool:

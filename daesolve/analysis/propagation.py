@@ -151,16 +151,16 @@ class Propagation:
 
     def notes(self) -> list[str]:
         """Return notes on the variational integration, and on one-sided derivatives."""
-        found = [self.method]
+        sentences = [self.method]
         for pair in dict.fromkeys((guards, by) for _, guards, by in self.parted):
             times = [time for time, *rest in self.parted if tuple(rest) == pair]
-            found.append(
+            sentences.append(
                 f"{pair[0]} pass together at t = {times[0]:.10g} s"
                 + (f" and {len(times) - 1} times later" if len(times) > 1 else "")
                 + f", but not where {pair[1]} changes: the derivative uses the first of them, "
                 "and depends on the direction of the change"
             )
-        return found
+        return sentences
 
     def _solver(self, asked: Solver | None, batch: Batch | None) -> tuple[Solver, str]:
         """Return the solver of the variational equations, and a sentence about it."""

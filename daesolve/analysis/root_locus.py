@@ -79,10 +79,14 @@ class RootLocus:
     def __str__(self) -> str:
         low, high, count = self.values[0], self.values[-1], self.eigenvalues.shape[1]
         lines = [f"{count} eigenvalues for {self.name} from {low:g} to {high:g}"]
-        for found in self.critical:
-            what = "lost" if found.lost else "gained"
-            how = f"swinging at {found.frequency:.6g} rad/s" if found.frequency else "not swinging"
-            lines.append(f"stability is {what} at {self.name} = {found.value:.10g}, {how}")
+        for critical in self.critical:
+            what = "lost" if critical.lost else "gained"
+            how = (
+                f"swinging at {critical.frequency:.6g} rad/s"
+                if critical.frequency
+                else "not swinging"
+            )
+            lines.append(f"stability is {what} at {self.name} = {critical.value:.10g}, {how}")
         if not self.critical:
             signs = {True: "grow", False: "do not grow"}
             lines.append(f"no critical value: small motions {signs[bool(self.growth[0] > 0)]}")
@@ -210,21 +214,22 @@ def _spectrum(
 
 
 def _check_counts(name: str, values: np.ndarray, spectra: Sequence[np.ndarray]) -> None:
-    for value, found in zip(values[1:], spectra[1:], strict=True):
-        if len(found) != len(spectra[0]):
+    for value, spectrum in zip(values[1:], spectra[1:], strict=True):
+        if len(spectrum) != len(spectra[0]):
             raise PosingError(
-                f"there are {len(found)} eigenvalues at {name} = {value:g}, but {len(spectra[0])} "
-                f"at {name} = {values[0]:g}: choose coordinates, or leave out this value"
+                f"there are {len(spectrum)} eigenvalues at {name} = {value:g}, but "
+                f"{len(spectra[0])} at {name} = {values[0]:g}: choose coordinates, or "
+                "leave out this value"
             )
 
 
 def _followed(spectra: Sequence[np.ndarray]) -> np.ndarray:
     """Return the eigenvalues (m, n), each column following one of them."""
     rows = [spectra[0]]
-    for found in spectra[1:]:
+    for spectrum in spectra[1:]:
         expected = rows[-1] if len(rows) < 2 else 2 * rows[-1] - rows[-2]
-        distances = np.abs(expected[:, None] - found[None, :])
-        rows.append(found[scipy.optimize.linear_sum_assignment(distances)[1]])
+        distances = np.abs(expected[:, None] - spectrum[None, :])
+        rows.append(spectrum[scipy.optimize.linear_sum_assignment(distances)[1]])
     return np.array(rows)
 
 
@@ -237,8 +242,8 @@ def _resting(eigenvalues: np.ndarray) -> int:
 def _growing(eigenvalues: np.ndarray, resting: int) -> complex:
     """Return the eigenvalue of largest real part, without the `resting` smallest ones."""
     moving = eigenvalues[np.argsort(np.abs(eigenvalues))[resting:]]
-    found = moving[np.argmax(np.real(moving))]
-    return complex(np.real(found), abs(np.imag(found)))
+    value = moving[np.argmax(np.real(moving))]
+    return complex(np.real(value), abs(np.imag(value)))
 
 
 def _critical(
@@ -255,7 +260,7 @@ def _critical(
     neutral
         Growth rates or frequencies up to this are rounding.
     """
-    found: list[Critical] = []
+    critical: list[Critical] = []
     unstable = growth > neutral
     for index in np.flatnonzero(unstable[:-1] != unstable[1:]):
         ends = float(values[index]), float(values[index + 1])
@@ -265,8 +270,8 @@ def _critical(
         else:
             value = _onset(lambda at: growing(at).real > neutral, quiet, loud)
         swing = growing(value).imag
-        found.append(Critical(value, swing if swing > neutral else 0.0, lost=loud > quiet))
-    return tuple(found)
+        critical.append(Critical(value, swing if swing > neutral else 0.0, lost=loud > quiet))
+    return tuple(critical)
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

@@ -254,14 +254,14 @@ def section_of(run: Trajectory, event: str) -> Section:
     UnknownNameError
         No event of this name happened.
     """
-    found = [entry for entry in run.events if entry.name == event]
-    if not found:
+    passages = [entry for entry in run.events if entry.name == event]
+    if not passages:
         raise unknown_name("event of this run", event, {entry.name for entry in run.events})
-    names = list(found[0].detail)
+    names = list(passages[0].detail)
     return Section(
         event=event,
-        times=np.array([entry.time for entry in found]),
-        states={name: np.array([entry.detail[name] for entry in found]) for name in names},
+        times=np.array([entry.time for entry in passages]),
+        states={name: np.array([entry.detail[name] for entry in passages]) for name in names},
         reactions={},
         outputs={},
         units={name: run.units[name] for name in names},
@@ -316,13 +316,13 @@ def with_guard(system: System, guard: ca.SX, direction: Direction) -> System:
 
 def _recorded(prepared: Prepared, run: Trajectory, record: RunRecord, event: str) -> Section:
     """Collect the records of an event; reactions and outputs are computed there."""
-    found = [entry for entry in record.events if entry.name == event]
+    passages = [entry for entry in record.events if entry.name == event]
     labels = prepared.problem.labels
     named = [entry.detail for entry in run.events if entry.name == event]
-    reactions, outputs = _recovered(prepared, record, found)
+    reactions, outputs = _recovered(prepared, record, passages)
     return Section(
         event=event,
-        times=np.array([entry.time for entry in found]),
+        times=np.array([entry.time for entry in passages]),
         states={name: np.array([row[name] for row in named]) for name in labels.states},
         reactions=dict(zip(labels.reactions, reactions.T, strict=True)),
         outputs=dict(zip(labels.outputs, outputs.T, strict=True)),
@@ -332,10 +332,10 @@ def _recorded(prepared: Prepared, run: Trajectory, record: RunRecord, event: str
 
 
 def _recovered(
-    prepared: Prepared, record: RunRecord, found: Sequence[Happening]
+    prepared: Prepared, record: RunRecord, passages: Sequence[Happening]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return reactions and outputs at events, (k, n) each."""
-    places = [entry.at for entry in found]
+    places = [entry.at for entry in passages]
     table = np.array([place.state for place in places]).reshape(len(places), prepared.problem.size)
     times = np.array([place.time for place in places])
     _, reactions, outputs = evaluate_block(

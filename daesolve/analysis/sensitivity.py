@@ -255,8 +255,8 @@ def sensitivity_of(
 
         def start(number: float, name: str = name) -> np.ndarray:
             changed = replace(asked, **_numbers(request({name: number})))
-            found, values = starting_point(system.dynamics, changed)
-            return np.concatenate([found.state, [values[entry] for entry in names]])
+            state, values = starting_point(system.dynamics, changed)
+            return np.concatenate([state.state, [values[entry] for entry in names]])
 
         slope, error = start_slope(name, start, value)
         slopes.append(slope)
@@ -296,21 +296,21 @@ def _kinks(prepared: Prepared, record: RunRecord) -> list[str]:
     """Return notes on the kinks and jumps of the equations that the motion meets."""
     dynamics = prepared.dynamics
     passed = [event for event in record.events if event.name in dynamics.switches]
-    found: list[str] = []
+    sentences: list[str] = []
     if passed:
         names = ", ".join(dict.fromkeys(event.name for event in passed))
-        found.append(
+        sentences.append(
             f"the motion passes kinks or jumps of the equations, by {names}, first at t = "
             f"{passed[0].time:.10g} s: the derivative is that of motions which pass them alike"
         )
     own = prepared.values[: dynamics.p.numel()]
     begun = kinks_at(dynamics, own, prepared.start_time, prepared.start.state)
     if begun:
-        found.append(
+        sentences.append(
             f"the motion begins at a kink or a jump of the equations, by {', '.join(begun)}: the "
             "derivative is that of one side"
         )
-    return found
+    return sentences
 
 
 def _numbers(asked: Request) -> dict[str, Mapping[str, Any]]:

@@ -339,14 +339,14 @@ def kinks_at(dynamics: Dynamics, p: np.ndarray, time: float, state: np.ndarray) 
     time, state
         s, and the consistent state (nx,).
     """
-    here, found = _field(dynamics, p, time, state), dict[str, None]()
+    here, sentences = _field(dynamics, p, time, state), dict[str, None]()
     for name, index, late in _piecewise(dynamics):
         guards = dynamics.events[index].guards
         for place in _at_border(dynamics, guards, (time, state, p), late):
             other = _other_side(dynamics, index, place, (time, state, p))
-            if name not in found and _differ(here, _field(dynamics, other, time, state)):
-                found[name] = None
-    return tuple(found)
+            if name not in sentences and _differ(here, _field(dynamics, other, time, state)):
+                sentences[name] = None
+    return tuple(sentences)
 
 
 def _piecewise(dynamics: Dynamics) -> Iterator[tuple[str, int, float]]:

@@ -198,18 +198,18 @@ def differentiated(
     C. J. F. Ridders, Adv. Eng. Software 4 (1982) 75.
     """
     refusal: DaesolveError | None = None
-    found: list[tuple[np.ndarray, float]] = []
+    estimates: list[tuple[np.ndarray, float]] = []
     for _ in range(SHORTENINGS):
         try:
-            found.append(_extrapolated(function, value, step))
+            estimates.append(_extrapolated(function, value, step))
         except DaesolveError as error:
             refusal = error
-        if found and found[-1][1] <= ENOUGH:
+        if estimates and estimates[-1][1] <= ENOUGH:
             break
         step /= 4
-    if not found and refusal is not None:
+    if not estimates and refusal is not None:
         raise refusal
-    return min(found, key=lambda pair: pair[1])
+    return min(estimates, key=lambda pair: pair[1])
 
 
 def _extrapolated(

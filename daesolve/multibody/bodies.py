@@ -61,35 +61,35 @@ def inertia_matrix(given: object, name: str, *, axisymmetric: bool) -> ca.SX:
     OutOfRangeError
         It is numeric, but not positive definite.
     """
-    found = array(given)
-    found = ca.diag(found) if found.shape == (3, 1) else found
-    size = _size(found)
-    if found.shape != (3, 3) or not vanishes(found - found.T, size):
+    matrix = array(given)
+    matrix = ca.diag(matrix) if matrix.shape == (3, 1) else matrix
+    size = _size(matrix)
+    if matrix.shape != (3, 3) or not vanishes(matrix - matrix.T, size):
         raise PosingError(
             f"the inertia of {name!r} must be three moments or a symmetric three-by-three "
             f"matrix, not {given!r}"
         )
-    if found.is_constant() and not np.linalg.eigvalsh(ca.DM(found).full())[0] > 0.0:
+    if matrix.is_constant() and not np.linalg.eigvalsh(ca.DM(matrix).full())[0] > 0.0:
         raise OutOfRangeError(
             f"the inertia of {name!r} must belong to a real body, with moments > 0 about every "
             f"axis, not {given!r}"
         )
     if not axisymmetric:
-        return ca.SX(ca.sparsify((found + found.T) / 2)) if found.is_constant() else found
-    skew = ca.vertcat(found[0, 0] - found[1, 1], found[0, 1], found[0, 2], found[1, 2])
+        return ca.SX(ca.sparsify((matrix + matrix.T) / 2)) if matrix.is_constant() else matrix
+    skew = ca.vertcat(matrix[0, 0] - matrix[1, 1], matrix[0, 1], matrix[0, 2], matrix[1, 2])
     if not vanishes(skew, size):
         raise PosingError(
             f"{name!r} is not symmetric about its third axis: its first two moments of inertia "
             "must be equal, and all products of inertia zero"
         )
-    return ca.diag(ca.vertcat(found[0, 0], found[0, 0], found[2, 2]))
+    return ca.diag(ca.vertcat(matrix[0, 0], matrix[0, 0], matrix[2, 2]))
 
 
-def _size(found: ca.SX) -> float:
+def _size(value: ca.SX) -> float:
     """Return the largest entry of an inertia, one where it is written in parameters."""
-    if not found.is_constant() or found.is_empty():
+    if not value.is_constant() or value.is_empty():
         return 1.0
-    return float(np.max(np.abs(ca.DM(found).full())))
+    return float(np.max(np.abs(ca.DM(value).full())))
 
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)

@@ -41,13 +41,13 @@ def check_size(
     OutOfRangeError
         It is not; the message contains its name and the number.
     """
-    found = as_scalar(what, value, finite=False)
-    if found.is_constant():
-        number = float(found)
+    size = as_scalar(what, value, finite=False)
+    if size.is_constant():
+        number = float(size)
         if not (is_number(number) and WANTED[wanted](number)):
             shown = f"{number:g} {unit}" if unit else f"{number!r}"
             raise OutOfRangeError(f"{what} is {shown}, but must be {wanted}{advice}")
-    return found
+    return size
 
 
 def check_part(part: object, **sizes: Wanted) -> str:

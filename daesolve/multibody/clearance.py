@@ -112,11 +112,11 @@ class Clearance:
         play, radius = ca.SX(self.clearance), ca.SX(self.radius)
         touch = PinInHole(pin, hole, radius, play)
         if self.compliance is None:
-            found = self._support.contribution(touch, self._support.goal(touch))
+            contribution = self._support.contribution(touch, self._support.goal(touch))
         else:
-            found = self._compliant(touch, self.compliance)
+            contribution = self._compliant(touch, self.compliance)
         true_gap: Output = (play - ca.sqrt(touch.squared), "m")
-        return replace(found, outputs={**found.outputs, f"{self.name}_gap": true_gap})
+        return replace(contribution, outputs={**contribution.outputs, f"{self.name}_gap": true_gap})
 
     def _compliant(self, rigid: PinInHole, law: ComplianceLaw) -> Contribution:
         """Return what a compliant contact of the pin adds, which has a mode near the middle."""
@@ -126,11 +126,11 @@ class Clearance:
         touch = replace(rigid, near=near)
         rate = rate_of(touch.gap, (touch.pin.body, touch.hole.body))
         push = law.push(self.name, -touch.gap, -rate)
-        found = self._support.compliant(touch, push, rate, values)
+        contribution = self._support.compliant(touch, push, rate, values)
         beyond = 4 * touch.squared / touch.clearance**2 - 1
         change = Reset({name: 1 - near}, whenever_past=True)
         event = Event(name, (1 - 2 * near) * beyond, FALLING, change, listed=False)
-        return replace(found, events=(event, *found.events))
+        return replace(contribution, events=(event, *contribution.events))
 
     @cached_property
     def _support(self) -> BodySupport:

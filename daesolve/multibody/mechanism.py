@@ -254,21 +254,21 @@ class Mechanism:
             if contribution.joins is not None
         }
         inwards: dict[str, tuple[str, tuple[str, ...]]] = {}
-        found: dict[str, tuple[str, ...]] = {}
+        names: dict[str, tuple[str, ...]] = {}
         for place, name in outer_bodies(tuple(named), joints).items():
             (before,) = {*joints[place]} - {name}
             own = tuple(goal.name for goal in self.contributions[place].goals)
             inwards[name] = (before, own)
-            found |= dict.fromkeys(own, _velocities_of(named[name]))
+            names |= dict.fromkeys(own, _velocities_of(named[name]))
         for goal in goals:
-            if not isinstance(goal, Goal) or goal.name in found:
+            if not isinstance(goal, Goal) or goal.name in names:
                 continue
             waits: dict[str, None] = {}
             for name, body in named.items():
                 if ca.depends_on(ca.SX(goal.residual), _symbols_of(body)):
                     waits |= dict.fromkeys(_path(name, named, inwards))
-            found[goal.name] = tuple(waits)
-        return found
+            names[goal.name] = tuple(waits)
+        return names
 
     def _check_symbols(self, parts: Sequence[Contribution], further: Mapping[str, Any]) -> None:
         """Refuse parts that act on other bodies: the forces on these would be lost."""

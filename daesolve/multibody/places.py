@@ -333,19 +333,19 @@ def orthogonal_axes(given: Vector | None) -> ca.SX:
     """
     if given is None:
         return ca.SX.eye(3)
-    found = array(given)
-    if found.shape == (3, 1):
-        if not found.is_constant():
+    axes = array(given)
+    if axes.shape == (3, 1):
+        if not axes.is_constant():
             raise PosingError(
                 "an axis that contains parameters does not determine the other two: give three "
                 "columns"
             )
-        return ca.SX(axes_with_third(ca.DM(found).full().ravel().tolist()))
-    if found.shape != (3, 3) or not (
-        vanishes(found.T @ found - ca.SX.eye(3), 1.0) and vanishes(ca.det(found) - 1.0, 1.0)
+        return ca.SX(axes_with_third(ca.DM(axes).full().ravel().tolist()))
+    if axes.shape != (3, 3) or not (
+        vanishes(axes.T @ axes - ca.SX.eye(3), 1.0) and vanishes(ca.det(axes) - 1.0, 1.0)
     ):
         raise PosingError(
             "the axes of a frame must be a direction or three right-handed orthogonal columns "
             f"of length one, not {given!r}"
         )
-    return found
+    return axes

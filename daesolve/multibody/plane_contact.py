@@ -356,8 +356,8 @@ def corners(body: AnyBody, lengths: Vector, centre: Vector | None = None) -> tup
     edges = column(lengths, (count,), f"the edges of a box of {body.name!r}")
     given = [0.0] * count if centre is None else centre
     middle = column(given, (count,), f"the centre of a box of {body.name!r}")
-    found: list[Place] = []
+    corners: list[Place] = []
     for signs in product((-0.5, 0.5), repeat=count):
         place = [middle[k] + sign * edges[k] for k, sign in enumerate(reversed(signs))]
-        found.append(body.point(*place))
-    return tuple(found)
+        corners.append(body.point(*place))
+    return tuple(corners)

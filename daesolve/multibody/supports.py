@@ -247,10 +247,14 @@ class Supporting(ABC):
     def contribution(self) -> Contribution:
         """Its contribution to a mechanism."""
         if self.push is None:
-            found = self.support.contribution(self.touch, self.goal, self.values)
+            contribution = self.support.contribution(self.touch, self.goal, self.values)
         else:
-            found = self.support.compliant(self.touch, self.push, self._gap_rate, self.values)
-        return replace(found, events=(*self._events(found.discrete), *found.events))
+            contribution = self.support.compliant(
+                self.touch, self.push, self._gap_rate, self.values
+            )
+        return replace(
+            contribution, events=(*self._events(contribution.discrete), *contribution.events)
+        )
 
 
 def _slips(name: str, slip: ca.SX) -> dict[str, tuple[ca.SX, str]]:

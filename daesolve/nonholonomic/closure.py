@@ -314,13 +314,13 @@ class _Closure:
             start = self.centre.copy()
             start[places] += generator.normal(size=len(places))
             starts.append(Projection(level, unweighted, self.time, start, self.p, places))
-        found = [state for way in starts if (state := way.met(way.guess)) is not None]
-        if not found:
+        states_met = [state for way in starts if (state := way.met(way.guess)) is not None]
+        if not states_met:
             raise ContradictoryGoalsError(
                 f"no positions fulfil {listed(misses(starts[0]))}: the constraints contradict "
                 "each other"
             )
-        finite = [x for x in found if all(np.all(np.isfinite(part)) for part in self._at(x))]
+        finite = [x for x in states_met if all(np.all(np.isfinite(part)) for part in self._at(x))]
         if not finite:
             raise InconsistentStateError(
                 "the constraints are not finite at any of the random positions that fulfil "

@@ -193,22 +193,22 @@ class PfaffSystem:
             No such state was found.
         """
         samples = sample_states(self.dynamics, p, count=count, at_rest=4 * count)
-        found = [x for _, x in samples if all(np.all(np.isfinite(z)) for z in self.parts(x, p))]
-        if not found:
+        states = [x for _, x in samples if all(np.all(np.isfinite(z)) for z in self.parts(x, p))]
+        if not states:
             raise InconsistentStateError(
                 "no random state fulfils the constraints with finite numbers: give parameters= "
                 "for which one exists"
             )
-        return found
+        return states
 
     def rank(
         self, x: np.ndarray, p: np.ndarray, units: np.ndarray, tolerance: float
     ) -> Independence:
         """Return the rank of the constraints at a state, with velocities measured in `units`."""
-        found = singular_directions(unit_length(self.parts(x, p)[0] @ units, 1))
-        dependent = np.any(np.abs(found.dependences(tolerance)) > TAKES_PART, axis=1)
+        directions = singular_directions(unit_length(self.parts(x, p)[0] @ units, 1))
+        dependent = np.any(np.abs(directions.dependences(tolerance)) > TAKES_PART, axis=1)
         names = [name for name, part in zip(self.goals, dependent, strict=True) if part]
-        rank, free = found.rank(tolerance), found.null_space(tolerance)
+        rank, free = directions.rank(tolerance), directions.null_space(tolerance)
         return Independence(rank, ", ".join(map(repr, names)), free)
 
     def regular(
@@ -246,9 +246,9 @@ class PfaffSystem:
         """
         lengths = np.linalg.norm(self.parts(x, p)[0] @ units, axis=1)
         free = units @ self.rank(x, p, units, tolerance).free
-        found, terms = _exterior(self.parts(x, p), free, tolerance)
+        forms, terms = _exterior(self.parts(x, p), free, tolerance)
         size = float(np.linalg.norm(terms / lengths)) or 1.0
-        matrix = found / lengths / size
+        matrix = forms / lengths / size
         return Forms(matrix, singular_values(matrix, len(lengths)), lengths)
 
 

@@ -241,17 +241,17 @@ def creep_limits(
     given = tuple(slips)
     check_slips(system, given)
     values, instants = _checked_sizes(sizes), _checked_times(times)
-    found: dict[tuple[str, ...], CreepLimit] = {}
+    limits: dict[tuple[str, ...], CreepLimit] = {}
     for count in range(1, len(given) + 1):
         for chosen in itertools.combinations(given, count):
             names = tuple(slip.name for slip in chosen)
             equations = SlipEquations(with_creep(system, given, chosen), chosen)
             try:
                 at = [equations.seen(*family(eps), instants) for eps in values]
-                found[names] = _limit(chosen, equations.names, values, at)
+                limits[names] = _limit(chosen, equations.names, values, at)
             except NoSlowManifoldError as error:
-                found[names] = CreepLimit(names, reason=str(error))
-    return found
+                limits[names] = CreepLimit(names, reason=str(error))
+    return limits
 
 
 def slip_shares(
@@ -296,13 +296,13 @@ def slip_shares(
             raise PosingError(f"the motion has no values of the state {name!r}")
     values = equations.values(parameters)
     rows = np.column_stack([np.asarray(states[name], dtype=float) for name in labels])
-    found = [
+    samples = [
         equations.parts(float(t), x, equations.numbers(values, float(t), x))
         for t, x in zip(times, rows, strict=True)
     ]
     moved, terms = (
-        np.column_stack([u for u, *_ in found]),
-        np.hstack([part for _, part, _ in found]),
+        np.column_stack([u for u, *_ in samples]),
+        np.hstack([part for _, part, _ in samples]),
     )
     return _stationary([slip.name for slip in given], moved, terms)[0]
 
@@ -367,10 +367,10 @@ def _principal(
     names: Sequence[str], sizes: Sequence[float], at: Sequence[SlipSample]
 ) -> tuple[PrincipalSlip, ...]:
     """Return combinations that make |w.u| / |w.terms| stationary, the largest first."""
-    found = [_stationary(names, one.slips, one.terms) for one in at]
-    count = min(len(shares) for shares, _ in found)
-    weights = found[-1][1]
-    rows = [[float(shares[place]) for shares, _ in found] for place in range(count)]
+    slips = [_stationary(names, one.slips, one.terms) for one in at]
+    count = min(len(shares) for shares, _ in slips)
+    weights = slips[-1][1]
+    rows = [[float(shares[place]) for shares, _ in slips] for place in range(count)]
     return tuple(
         PrincipalSlip(_by_name(names, weights[:, place]), fitted_order(sizes, row), row[-1])
         for place, row in enumerate(rows)

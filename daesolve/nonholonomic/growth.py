@@ -195,18 +195,18 @@ def growth_vector_report(
         The fields of `GrowthVector`, with `regular` and `bracket_generating`; missing singular
         values are None.
     """
-    found = growth_vector(system, state, parameters=parameters, time=time)
+    growth = growth_vector(system, state, parameters=parameters, time=time)
     return {
-        "dims": list(found.dims),
-        "generic": list(found.generic),
-        "degree": found.degree,
-        "positions": found.positions,
-        "depth": found.depth,
-        "regular": found.regular,
-        "bracket_generating": found.bracket_generating,
-        "smallest_kept": [value if np.isfinite(value) else None for value in found.smallest_kept],
-        "largest_dropped": [value or None for value in found.largest_dropped],
-        "state": dict(found.state),
+        "dims": list(growth.dims),
+        "generic": list(growth.generic),
+        "degree": growth.degree,
+        "positions": growth.positions,
+        "depth": growth.depth,
+        "regular": growth.regular,
+        "bracket_generating": growth.bracket_generating,
+        "smallest_kept": [value if np.isfinite(value) else None for value in growth.smallest_kept],
+        "largest_dropped": [value or None for value in growth.largest_dropped],
+        "state": dict(growth.state),
     }
 
 

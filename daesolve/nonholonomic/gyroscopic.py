@@ -169,12 +169,12 @@ class SeparatedSystem:
     def start(self, state: Mapping[str, float]) -> dict[str, float]:
         """Return a state of the old system in the new coordinates."""
         inverse = np.linalg.inv(self.transformation)
-        found = dict(state)
+        values = dict(state)
         for named in (str, velocity_name):
-            old = np.array([found.pop(named(name), 0.0) for name in self.old])
+            old = np.array([values.pop(named(name), 0.0) for name in self.old])
             names = map(named, (*self.precessing, *self.swinging))
-            found |= dict(zip(names, (inverse @ old).tolist(), strict=True))
-        return found
+            values |= dict(zip(names, (inverse @ old).tolist(), strict=True))
+        return values
 
 
 def separate_small_velocities(
@@ -268,9 +268,9 @@ def _rewritten(
 
 def _separating(inertia: np.ndarray, gyroscopic: np.ndarray) -> tuple[np.ndarray, int]:
     """Return [N Z] and the number of columns of N."""
-    found = singular_directions(gyroscopic)
-    count = found.rank(KERNEL * max(found.values[0], np.finfo(float).tiny))
-    free = found.right[count:].T
+    directions = singular_directions(gyroscopic)
+    count = directions.rank(KERNEL * max(directions.values[0], np.finfo(float).tiny))
+    free = directions.right[count:].T
     if not count or not free.size:
         return np.eye(len(inertia)), count
     # The complement is orthogonal in the metric of the inertia, so no coupling remains.

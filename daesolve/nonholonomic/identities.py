@@ -189,8 +189,8 @@ class RandomPoint:
     def _exponential(self, argument: Exact) -> int:
         """Return exp, with exp(-x) = 1/exp(x)."""
         value, size = argument.value, min(argument.value, -argument.value % PRIME)
-        found = self._unknown(("exp", size))
-        return found if value == size else inverse(found)
+        unknown = self._unknown(("exp", size))
+        return unknown if value == size else inverse(unknown)
 
     def _circle(self, argument: Exact) -> Circle:
         """Return cosine and sine; for a linear form from those of its inputs."""
@@ -227,12 +227,12 @@ def _sum(first: Circle, second: Circle) -> Circle:
 def _turned(once: Circle, count: int) -> Circle:
     """Return the point at a whole multiple of an angle."""
     square = once if count >= 0 else (once[0], -once[1] % PRIME)
-    found, left = (1, 0), abs(count)
+    power, left = (1, 0), abs(count)
     while left:
         if left % 2:
-            found = _sum(found, square)
+            power = _sum(power, square)
         square, left = _sum(square, square), left // 2
-    return found
+    return power
 
 
 def _linear(first: Exact, second: Exact, sign: int) -> Exact:

@@ -75,14 +75,14 @@ class Constraints:
 
     def roots(self) -> list[int]:
         """Return the indices of constraints that also keep all constraints that are their rates."""
-        found: list[int] = []
+        indices: list[int] = []
         for pivot in self.pivots:
             place = pivot
             while self.parents[place] >= 0:
                 place = self.parents[place]
-            found.append(place)
+            indices.append(place)
         # If two have the same root, the rates of one do not keep the other.
-        return found if len(set(found)) == len(found) else list(self.pivots)
+        return indices if len(set(indices)) == len(indices) else list(self.pivots)
 
 
 class ConstraintSurface:
@@ -199,11 +199,11 @@ class _Rates:
             The rank changes from state to state.
         """
         shape = self.steep.shape
-        found = [self._matrix(t, z) for t, z in points]
-        size = max(float(np.linalg.norm(matrix, 2)) for matrix in found)
+        matrices = [self._matrix(t, z) for t, z in points]
+        size = max(float(np.linalg.norm(matrix, 2)) for matrix in matrices)
         if size <= tolerance:
             return [], []
-        ranks = {int(np.linalg.matrix_rank(matrix, tol=tolerance * size)) for matrix in found}
+        ranks = {int(np.linalg.matrix_rank(matrix, tol=tolerance * size)) for matrix in matrices}
         if len(ranks) > 1:
             raise PosingError(
                 "the brackets of constraints have another rank in other states that fulfil "
@@ -214,11 +214,11 @@ class _Rates:
         rows: list[int] = []
         for place in reversed(range(shape[0])):
             trial = [*rows, place]
-            if all(_rank(matrix[trial], tolerance * size) == len(trial) for matrix in found):
+            if all(_rank(matrix[trial], tolerance * size) == len(trial) for matrix in matrices):
                 rows.append(place)
         if len(rows) < rank:
             raise PosingError("no choice of constraints determines the multipliers in all states")
-        _, _, order = scipy.linalg.qr(found[0][rows], pivoting=True)
+        _, _, order = scipy.linalg.qr(matrices[0][rows], pivoting=True)
         return sorted(rows), sorted(int(k) for k in order[:rank])
 
     def remainder(

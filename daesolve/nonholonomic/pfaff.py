@@ -192,19 +192,19 @@ def substitutable_report(
         The fields of `SubstitutableCombinations`; `basis` is a list of mappings from goal to
         coefficient (without zeros), and `gap` is None if there is none.
     """
-    found = substitutable_combinations(system, parameters=parameters, at=at)
-    rows = [dict(zip(found.goals, row, strict=True)) for row in found.basis.tolist()]
+    combinations = substitutable_combinations(system, parameters=parameters, at=at)
+    rows = [dict(zip(combinations.goals, row, strict=True)) for row in combinations.basis.tolist()]
     return {
-        "dimension": found.dimension,
-        "bound": found.bound,
-        "freedom": found.freedom,
-        "goals": list(found.goals),
+        "dimension": combinations.dimension,
+        "bound": combinations.bound,
+        "freedom": combinations.freedom,
+        "goals": list(combinations.goals),
         "basis": [{goal: value for goal, value in row.items() if value} for row in rows],
-        "each": dict(found.each),
-        "residual": found.residual,
-        "gap": found.gap if np.isfinite(found.gap) else None,
-        "state": dict(found.state),
-        "points": found.points,
+        "each": dict(combinations.each),
+        "residual": combinations.residual,
+        "gap": combinations.gap if np.isfinite(combinations.gap) else None,
+        "state": dict(combinations.state),
+        "points": combinations.points,
     }
 
 
@@ -212,8 +212,8 @@ def _basis(here: Forms, tolerance: float) -> np.ndarray:
     """Return all c with c . dtheta = 0 in reduced row echelon form, with rounding set to zero."""
     count = len(here.lengths)
     padded = np.vstack([here.matrix, np.zeros((count, count))])
-    found = singular_directions(padded)
-    rows = found.right[found.values[:count] <= tolerance]
+    directions = singular_directions(padded)
+    rows = directions.right[directions.values[:count] <= tolerance]
     pivots: list[int] = []
     for column in range(count):
         step = len(pivots)

@@ -330,28 +330,28 @@ def quasi_holonomic_report(
             "no coordinate appears in the constraints only by its rate with a constant "
             "coefficient: name the coordinates to eliminate"
         )
-    found = is_quasi_holonomic(system, names, parameters=parameters, at=at, time=time)
+    verdict = is_quasi_holonomic(system, names, parameters=parameters, at=at, time=time)
     return {
-        "eliminated": list(found.eliminated),
-        "by": list(found.by),
-        "remaining": list(found.remaining),
-        "quasi_holonomic": found.holds,
-        "said": str(found).splitlines()[:2],
-        "evidence": found.evidence,
-        "residual": found.residual,
-        "for_every_lagrangian": found.for_every_lagrangian,
+        "eliminated": list(verdict.eliminated),
+        "by": list(verdict.by),
+        "remaining": list(verdict.remaining),
+        "quasi_holonomic": verdict.holds,
+        "said": str(verdict).splitlines()[:2],
+        "evidence": verdict.evidence,
+        "residual": verdict.residual,
+        "for_every_lagrangian": verdict.for_every_lagrangian,
         "each": {
             name: {
                 "for_every_lagrangian": holds,
-                "evidence": found.each_evidence[name],
-                "residual": found.each_residual[name],
+                "evidence": verdict.each_evidence[name],
+                "residual": verdict.each_residual[name],
             }
-            for name, holds in found.each.items()
+            for name, holds in verdict.each.items()
         },
-        "points": found.points,
-        "tolerance": found.tolerance,
-        "state": None if found.state is None else dict(found.state),
-        "alpha": None if found.alpha is None else dict(found.alpha),
+        "points": verdict.points,
+        "tolerance": verdict.tolerance,
+        "state": None if verdict.state is None else dict(verdict.state),
+        "alpha": None if verdict.alpha is None else dict(verdict.alpha),
     }
 
 
@@ -384,13 +384,13 @@ def _by_name(solution: Substitution, x: np.ndarray) -> dict[str, float]:
 
 
 def residual_at_other_parameters(
-    found: QuasiHolonomic, at: Mapping[str, float] | None = None, time: float = 0.0
+    verdict: QuasiHolonomic, at: Mapping[str, float] | None = None, time: float = 0.0
 ) -> float | None:
     """Return the residual at random parameter values that differ from the judged ones.
 
     Parameters
     ----------
-    found
+    verdict
         The verdict.
     at, time
         As in `is_quasi_holonomic`.
@@ -400,9 +400,9 @@ def residual_at_other_parameters(
     float or None
         None if there are no parameters, or no state fulfils the constraints at any such values.
     """
-    solution = found.substitution
+    solution = verdict.substitution
     dynamics, generator = solution.dynamics, np.random.default_rng(23)
-    given = dict(zip(dynamics.values, found.values.tolist(), strict=True))
+    given = dict(zip(dynamics.values, verdict.values.tolist(), strict=True))
     for _ in range(3 if len(solution.system.parameters) else 0):
         others = dict(given)
         for name in solution.system.parameters.names:

@@ -53,17 +53,17 @@ def random_states(
     def finite(t: float, x: np.ndarray) -> bool:
         return _all_finite(solution.at(t, x, numbers, still))
 
-    found: list[tuple[float, np.ndarray]] = []
+    states: list[tuple[float, np.ndarray]] = []
     for count in (points, 2 * points, 4 * points):
         samples = sample_states(dynamics, numbers, around, time=time, count=count, at_rest=0)
-        found = [(t, x) for t, x in samples if finite(t, x)][:points]
-        if len(found) == points:
-            return found
-    if not found:
+        states = [(t, x) for t, x in samples if finite(t, x)][:points]
+        if len(states) == points:
+            return states
+    if not states:
         raise InconsistentStateError(
             "no finite random state that fulfils the constraints was found: give one with at="
         )
-    return found
+    return states
 
 
 def referred(
@@ -129,10 +129,10 @@ def nearest_combination(
             f"{', '.join(solution.eliminated)} at the given state: give another state"
         )
     extra = (parts["hamel"] @ parts["momenta"]).ravel()
-    found = shortest_solution(parts["gradients"].T, extra, RANK_TOLERANCE)
-    shares = np.abs(found) * np.linalg.norm(parts["gradients"], axis=1)
-    found[shares <= ROUNDING * np.max(shares, initial=0.0)] = 0.0
-    return {name: float(value) for name, value in zip(solution.remaining, found, strict=True)}
+    combination = shortest_solution(parts["gradients"].T, extra, RANK_TOLERANCE)
+    shares = np.abs(combination) * np.linalg.norm(parts["gradients"], axis=1)
+    combination[shares <= ROUNDING * np.max(shares, initial=0.0)] = 0.0
+    return {name: float(value) for name, value in zip(solution.remaining, combination, strict=True)}
 
 
 def largest_remainders(
@@ -183,8 +183,8 @@ def _usual(solution: Substitution, p: np.ndarray, t: float, x: np.ndarray) -> di
     np.sqrt(np.divide(energy, masses, where=masses > 0.0, out=sizes**2), out=sizes)
     beside = x * (1.0 + BESIDE * generator.normal(size=len(x)))
     beside[own] = sizes * generator.normal(size=len(own))
-    found = solution.at(t, beside, p, still)
-    return found if _all_finite(found) else here
+    beside_parts = solution.at(t, beside, p, still)
+    return beside_parts if _all_finite(beside_parts) else here
 
 
 def _all_finite(parts: Mapping[str, np.ndarray]) -> bool:

@@ -122,7 +122,7 @@ class SingularLagrangian:
                     f"the multiplier {name!r} is not determined by the Lagrangian: give it in "
                     "gauge=, as an expression of time and states"
                 )
-        own, found = self._own, self._found
+        equations, surface = self._own, self._found
         kept = [name for name in self.multipliers if name not in self.undetermined]
         units = dict(zip(self.coordinates.rates.names, self.coordinates.rates.units, strict=True))
         controls = SymbolVector(
@@ -137,11 +137,11 @@ class SingularLagrangian:
                 for name in self.multipliers
             ]
         )
-        rate = ca.substitute(own.rate, own.multipliers, whole)
+        rate = ca.substitute(equations.rate, equations.multipliers, whole)
         names = list(self.constraints)
         goals = [
-            Goal(names[place], found.functions[place], ideal=False, at_start=True)
-            for place in found.roots()
+            Goal(names[place], surface.functions[place], ideal=False, at_start=True)
+            for place in surface.roots()
         ]
         return ControlSystem(
             self.states,
@@ -380,13 +380,15 @@ def _regular(hessian: ca.SX, q: ca.SX, p: ca.SX, numbers: np.ndarray) -> list[in
     function = ArrayFunction("hessian", [time, q, p], [hessian])
     generator = np.random.default_rng(7)
     count = q.numel()
-    found = [function(float(k), generator.normal(size=count), numbers)[0] for k in range(SAMPLES)]
-    found = _in_own_units(found)
+    matrices = [
+        function(float(k), generator.normal(size=count), numbers)[0] for k in range(SAMPLES)
+    ]
+    matrices = _in_own_units(matrices)
     # In a symmetric matrix, independent rows form a regular block.
-    _, _, order = scipy.linalg.qr(found[0], pivoting=True)
-    rank = int(np.linalg.matrix_rank(found[0], tol=RANK * np.linalg.norm(found[0], 2)))
+    _, _, order = scipy.linalg.qr(matrices[0], pivoting=True)
+    rank = int(np.linalg.matrix_rank(matrices[0], tol=RANK * np.linalg.norm(matrices[0], 2)))
     large = sorted(int(k) for k in order[:rank])
-    for matrix in found:
+    for matrix in matrices:
         size = RANK * float(np.linalg.norm(matrix, 2))
         block = matrix[np.ix_(large, large)]
         same = int(np.linalg.matrix_rank(matrix, tol=size)) == rank

@@ -77,10 +77,10 @@ class SmallVelocityEquations:
         if self.linear:
             self.check_regular(matrix)
             return guess - np.linalg.solve(matrix, balance)
-        found = self._followed(guess)
-        balance, matrix = self.evaluate(found)
+        multipliers = self._followed(guess)
+        balance, matrix = self.evaluate(multipliers)
         self.check_regular(matrix)
-        return found - np.linalg.solve(matrix, balance)
+        return multipliers - np.linalg.solve(matrix, balance)
 
     def check_regular(self, matrix: np.ndarray) -> None:
         """Refuse an M that is singular relative to its typical size.
@@ -176,9 +176,9 @@ def grips(inertia: np.ndarray, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
     The largest component of each column is 1.
     """
-    found = singular_directions(in_units_of_inertia(inertia, matrix))
-    columns = np.linalg.solve(np.linalg.cholesky(inertia).T, found.right.T)
-    return found.values, columns / np.max(np.abs(columns), axis=0)
+    directions = singular_directions(in_units_of_inertia(inertia, matrix))
+    columns = np.linalg.solve(np.linalg.cholesky(inertia).T, directions.right.T)
+    return directions.values, columns / np.max(np.abs(columns), axis=0)
 
 
 def strength(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> float:

@@ -101,10 +101,10 @@ class Quantities:
         self, t: float, x: np.ndarray, multipliers: np.ndarray, p: np.ndarray
     ) -> dict[str, np.ndarray]:
         """Return the quantities of `DiracEquations`, and derivatives; columns as (n,)."""
-        found = dict(zip(self._names, self._function(t, x, multipliers, p), strict=True))
+        values = dict(zip(self._names, self._function(t, x, multipliers, p), strict=True))
         for name in ("velocities", "balance", "drift", "carried", "rate", "neglected"):
-            found[name] = found[name].ravel()
-        return found
+            values[name] = values[name].ravel()
+        return values
 
     @cached_property
     def lengthening(self) -> ca.Function:
@@ -150,8 +150,8 @@ class SlowMotion:
         """lambda0, where R = 0."""
 
         def evaluate(multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            found = self.at(multipliers)
-            return found["balance"], found["solvability"]
+            values = self.at(multipliers)
+            return values["balance"], values["solvability"]
 
         def beside(multipliers: np.ndarray) -> np.ndarray:
             part = BESIDE * np.random.default_rng(11).normal(size=len(self.slow))
@@ -182,9 +182,9 @@ class SlowMotion:
     @cached_property
     def refined(self) -> np.ndarray:
         """lambda1."""
-        found = self.on_manifold
-        lag = found["inertia"] @ self.changing + found["carried"]
-        return self.leading + np.linalg.solve(found["solvability"], lag)
+        values = self.on_manifold
+        lag = values["inertia"] @ self.changing + values["carried"]
+        return self.leading + np.linalg.solve(values["solvability"], lag)
 
     def after_layer(self) -> SlowMotion:
         """Return the slow motion that starts at x, and the change that the fast motion adds.
@@ -194,15 +194,15 @@ class SlowMotion:
         friction, it changes the large momenta in the layer by as much as lambda changes the
         positions.
         """
-        found, spectrum = self.on_manifold, self.spectrum()
-        slow, multipliers, pushed = self.slow, self.multipliers, found["rate_by_multipliers"]
+        values, spectrum = self.on_manifold, self.spectrum()
+        slow, multipliers, pushed = self.slow, self.multipliers, values["rate_by_multipliers"]
         if spectrum.kind == "strong":
-            pushed = pushed + found["neglected_by_multipliers"]
+            pushed = pushed + values["neglected_by_multipliers"]
         if not self.quantities.affine and spectrum.kind == "strong":
             slowest = float(np.min(np.abs(np.real(spectrum.eigenvalues))))
             slow, multipliers = self._along_layer(LONG / slowest)
-        missed = found["inertia"] @ (multipliers - self.leading)
-        impulse = np.linalg.solve(found["solvability"], missed)
+        missed = values["inertia"] @ (multipliers - self.leading)
+        impulse = np.linalg.solve(values["solvability"], missed)
         moved = slow - pushed @ impulse
         return replace(self, slow=moved, multipliers=self.leading)
 
@@ -228,9 +228,9 @@ class SlowMotion:
             return self.leading + np.linalg.solve(root.T, fast)
 
         def motion(_: float, both: np.ndarray) -> np.ndarray:
-            found = self.at(multipliers_of(both[count:]))
-            moving = sum(found[name] - self.on_manifold[name] for name in ("rate", "neglected"))
-            return np.concatenate([moving, np.linalg.solve(root, found["balance"])])
+            run = self.at(multipliers_of(both[count:]))
+            moving = sum(run[name] - self.on_manifold[name] for name in ("rate", "neglected"))
+            return np.concatenate([moving, np.linalg.solve(root, run["balance"])])
 
         def near(_: float, both: np.ndarray) -> float:
             return float(np.linalg.norm(both[count:])) - NEARLY_LINEAR * away
@@ -238,7 +238,7 @@ class SlowMotion:
         near.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
         start = np.concatenate([np.zeros(count), first])
         sizes = np.abs(motion(0.0, start)[:count]) / self.scale + np.finfo(float).tiny
-        found = scipy.integrate.solve_ivp(
+        run = scipy.integrate.solve_ivp(
             motion,
             (0.0, until),
             start,
@@ -247,13 +247,13 @@ class SlowMotion:
             rtol=ACCURACY,
             atol=ACCURACY * np.concatenate([sizes, np.full(len(first), away)]),
         )
-        if found.status != 1:
+        if run.status != 1:
             raise NoSlowManifoldError(
                 f"the fast motion from the small velocities {', '.join(map(repr, self.names))} "
                 "of the start does not lead to those that balance the forces; start closer to "
                 "these"
             )
-        return self.slow + found.y[:count, -1], multipliers_of(found.y[count:, -1])
+        return self.slow + run.y[:count, -1], multipliers_of(run.y[count:, -1])
 
     def spectrum(self) -> FastSpectrum:
         """Return the eigenvalues of S^-1 M on the slow manifold."""
@@ -270,25 +270,25 @@ class SlowMotion:
         horizon
             The remaining duration of the motion, s; infinite if unknown.
         """
-        spectrum, found, own = self.spectrum(), self.on_manifold, self.on_manifold["inertia"]
-        following = np.linalg.solve(found["solvability"], found["balance_by_slow"])
-        slow = np.linalg.eigvals(found["rate_by_slow"] - found["rate_by_multipliers"] @ following)
+        spectrum, values, inertia = self.spectrum(), self.on_manifold, self.on_manifold["inertia"]
+        following = np.linalg.solve(values["solvability"], values["balance_by_slow"])
+        slow = np.linalg.eigvals(values["rate_by_slow"] - values["rate_by_multipliers"] @ following)
         fastest = max(float(np.max(np.abs(slow))), 1.0 / horizon)
         slowest = float(np.min(np.abs(spectrum.eigenvalues)))
         change, ahead = self.refined - self.leading, self._ahead(1.0 / slowest)
-        usual = max(_size(own, one.leading) for one in ahead)
-        size = max(_size(own, self.leading), _size(own, self.refined))
-        late = max(_size(own, one.refined - one.leading) for one in ahead)
+        usual = max(_size(inertia, one.leading) for one in ahead)
+        size = max(_size(inertia, self.leading), _size(inertia, self.refined))
+        late = max(_size(inertia, one.refined - one.leading) for one in ahead)
         coupling, missed = self._coupling, self.multipliers - self.leading
-        given = max(size, _size(own, self.multipliers))
-        added = coupling.carried @ np.linalg.cholesky(own).T @ missed
-        heavy = coupling.velocity_size(found["velocities"][self.quantities.large])
+        given = max(size, _size(inertia, self.multipliers))
+        added = coupling.carried @ np.linalg.cholesky(inertia).T @ missed
+        heavy = coupling.velocity_size(values["velocities"][self.quantities.large])
         return Validity(
             kind=spectrum.kind,
             separation=float(fastest / slowest),
-            correction=_ratio(_size(own, change), size),
+            correction=_ratio(_size(inertia, change), size),
             lag=_ratio(late, max(usual, late)),
-            grip=float(grips(own, found["solvability"])[0][-1] / self.scale),
+            grip=float(grips(inertia, values["solvability"])[0][-1] / self.scale),
             lengthening=self.lengthening(),
             rates=self._changed_rates(ahead, fastest),
             columns=dict(zip(self._large_names(), coupling.columns.tolist(), strict=True)),
@@ -296,7 +296,7 @@ class SlowMotion:
             jump=_ratio(float(np.linalg.norm(added)), float(np.hypot(given, heavy))),
             nutation=self._nutation(ahead, fastest),
             lasting=lasting_directions(
-                own, found["solvability"], missed, given, fastest, self.names
+                inertia, values["solvability"], missed, given, fastest, self.names
             ),
         )
 
@@ -310,7 +310,7 @@ class SlowMotion:
         time
             The time of the fast motion, s.
         """
-        found: list[SlowMotion] = [self]
+        motions: list[SlowMotion] = [self]
         for step in AHEAD:
             slow = self.slow + step * time * self.on_manifold["rate"]
             one = replace(self, t=self.t + step * time, slow=slow, multipliers=self.leading)
@@ -319,18 +319,18 @@ class SlowMotion:
                     break
             except (NoSlowManifoldError, SecondaryConstraintsError, InconsistentStateError):
                 break
-            found.append(one)
-        return found
+            motions.append(one)
+        return motions
 
     @cached_property
     def _coupling(self) -> Coupling:
-        found, count = self.on_manifold, len(self.slow) - len(self.quantities.large)
+        values, count = self.on_manifold, len(self.slow) - len(self.quantities.large)
         return Coupling(
-            mobility=found["mobility"],
-            inertia=found["inertia"],
-            solvability=found["solvability"],
-            pull=found["rate_by_multipliers"][count:],
-            following=found["balance_by_slow"][:, count:],
+            mobility=values["mobility"],
+            inertia=values["inertia"],
+            solvability=values["solvability"],
+            pull=values["rate_by_multipliers"][count:],
+            following=values["balance_by_slow"][:, count:],
         )
 
     def _large_names(self) -> list[str]:
@@ -350,11 +350,11 @@ class SlowMotion:
         force = max(self._usual_force(usual, fastest), sizes.force_size(pushed))
         mobility = sizes.mobility
         heavy = np.sqrt(np.diag(np.linalg.inv(mobility)))
-        found: dict[str, float] = {}
+        shares: dict[str, float] = {}
         for index, name in enumerate(self._large_names()):
-            found[name] = _ratio(abs(moved[index]) * heavy[index], velocity)
-            found[f"{name}'s momentum"] = _ratio(abs(pushed[index]) / heavy[index], force)
-        return found
+            shares[name] = _ratio(abs(moved[index]) * heavy[index], velocity)
+            shares[f"{name}'s momentum"] = _ratio(abs(pushed[index]) / heavy[index], force)
+        return shares
 
     def _usual_force(self, usual: Sequence[dict[str, np.ndarray]], fastest: float) -> float:
         """Return the size of p1' in units of kinetic energy."""
@@ -422,11 +422,11 @@ class SlowMotion:
                 f"the fast motion of {names} grows here, by {growth:.3g} 1/s, so motions leave "
                 "the slow one; start elsewhere, or integrate the full system"
             )
-        found = self.lengthening()
-        if not found < 1.0:
+        lengthening = self.lengthening()
+        if not lengthening < 1.0:
             raise NoSlowManifoldError(
                 f"there is no slow motion of {names} here: during the fast motion its duration "
-                f"changes by a relative {found:.3g}, but must change by less than 1; start "
+                f"changes by a relative {lengthening:.3g}, but must change by less than 1; start "
                 "elsewhere, or integrate the full system"
             )
 

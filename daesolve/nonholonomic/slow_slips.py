@@ -114,8 +114,10 @@ class SlipEquations:
 
     def at(self, t: float, x: np.ndarray, p: np.ndarray) -> list[np.ndarray]:
         """Return mass, a, a_v, jerk, jerk_v, u, b, B, columns as (n,)."""
-        found = self._function(t, x, p)
-        return [part.ravel() if place in (1, 3, 5, 6) else part for place, part in enumerate(found)]
+        values = self._function(t, x, p)
+        return [
+            part.ravel() if place in (1, 3, 5, 6) else part for place, part in enumerate(values)
+        ]
 
     def seen(self, state: Values, parameters: Values, times: Sequence[float]) -> SlipSample:
         """Evaluate the slow motion at a state and states near it, at several instants."""
@@ -176,8 +178,8 @@ class SlipEquations:
         q, v = x[:count], x[count:].copy()
         mass, *_, matrix = self.at(t, x, p)
         rows = unit_length(matrix, 1)
-        found = singular_directions(rows)
-        fast = found.right[: found.rank(RANK * found.values[0])]
+        directions = singular_directions(rows)
+        fast = directions.right[: directions.rank(RANK * directions.values[0])]
         along = np.linalg.solve(mass, fast.T)
         along /= np.linalg.norm(along, axis=0)
         for place in (1, 3):
@@ -214,11 +216,11 @@ class SlipEquations:
             Newton's method does not converge.
         """
         for _ in range(STEPS):
-            found = self.at(t, np.append(q, v), p)
-            slope = fast @ found[place + 1] @ along
+            values = self.at(t, np.append(q, v), p)
+            slope = fast @ values[place + 1] @ along
             if not (np.all(np.isfinite(slope)) and np.linalg.matrix_rank(slope) == len(fast)):
                 break
-            step = along @ np.linalg.solve(slope, fast @ found[place])
+            step = along @ np.linalg.solve(slope, fast @ values[place])
             v = v - step
             if np.linalg.norm(step) <= CONVERGED * np.linalg.norm(v):
                 return v

@@ -131,9 +131,9 @@ class DiracModel:
             return _by_name(self.states.names, np.concatenate([motion.slow, motion.leading]))
         motion = motion.after_layer()
         motion.check_slow()
-        found = [motion.slow, motion.refined, motion.leading, motion.changing]
+        columns = [motion.slow, motion.refined, motion.leading, motion.changing]
         names = self.states.names + added_names(self.multipliers)
-        return _by_name(names, np.concatenate(found))
+        return _by_name(names, np.concatenate(columns))
 
     def on_slow_manifold(
         self,
@@ -305,8 +305,8 @@ class DiracModel:
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return S and M at some states."""
         motions = [self._motion_at(t, x, p, 0.0) for t, x in samples]
-        found = [motion.at(motion.multipliers) for motion in motions]
-        return [(parts["inertia"], parts["solvability"]) for parts in found]
+        values = [motion.at(motion.multipliers) for motion in motions]
+        return [(parts["inertia"], parts["solvability"]) for parts in values]
 
 
 def small_velocities(

@@ -316,7 +316,7 @@ def rate_indices(system: MechanicalSystem, names: Sequence[str]) -> list[int]:
         return rows
     slopes = ca.sparsify(ca.jacobian(system.kinematics, system.v.vector))
     entries = list(zip(*slopes.sparsity().get_triplet(), strict=True))
-    found: list[int] = []
+    indices: list[int] = []
     for name, row in zip(names, rows, strict=True):
         columns = [column for i, column in entries if i == row]
         alone = len(columns) == 1 and sum(column == columns[0] for _, column in entries) == 1
@@ -325,8 +325,8 @@ def rate_indices(system: MechanicalSystem, names: Sequence[str]) -> list[int]:
                 f"the rate of {name!r} must be a separate velocity, which moves no other "
                 "coordinate: choose quasi-velocities that include it"
             )
-        found.append(columns[0])
-    return found
+        indices.append(columns[0])
+    return indices
 
 
 def check_free_of(

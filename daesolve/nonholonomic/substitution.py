@@ -382,8 +382,8 @@ def _lost_reactions(
     )
     true = ca.vertcat(ca.SX(0, 1), *[meaning.reactions[name] for name in solution.remaining])
     mu = changing - meaning(solution.system.applied_force)[solution.lost]
-    found = solve_small(solution.pivot.T, mu - solution.cross.T @ true)
-    return dict(zip(solution.by, ca.vertsplit(found), strict=True))
+    reactions = solve_small(solution.pivot.T, mu - solution.cross.T @ true)
+    return dict(zip(solution.by, ca.vertsplit(reactions), strict=True))
 
 
 def _with_outputs(

@@ -253,7 +253,7 @@ def lasting_directions(
     values, right = spanned.values, spanned.right
     if slowest > STANDING * values[-1]:
         return []
-    found: list[dict[str, float]] = []
+    directions: list[dict[str, float]] = []
     for index, value in enumerate(values.tolist()):
         direction: np.ndarray = right[index]
         off = abs(float(direction @ root.T @ missed))
@@ -261,5 +261,5 @@ def lasting_directions(
             shown: np.ndarray = np.linalg.solve(root.T, direction)
             parts: list[float] = (shown / shown[np.argmax(np.abs(shown))]).tolist()
             pairs = zip(names, parts, strict=True)
-            found.append({name: part for name, part in pairs if abs(part) > STANDING})
-    return found
+            directions.append({name: part for name, part in pairs if abs(part) > STANDING})
+    return directions

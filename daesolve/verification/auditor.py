@@ -100,11 +100,11 @@ class Auditor:
 
     def __call__(self, run: Trajectory) -> Audit:
         """Return the audit of the run."""
-        found: list[Audit] = []
-        samples = self.visit(run, lambda part: found.append(audit(part)), STEPS_AT_ONCE)
-        if not found:
-            found.append(Audit((unchecked("run", "", "it took no step"),)))
-        return merged([*found, Audit(samples)])
+        audits: list[Audit] = []
+        samples = self.visit(run, lambda part: audits.append(audit(part)), STEPS_AT_ONCE)
+        if not audits:
+            audits.append(Audit((unchecked("run", "", "it took no step"),)))
+        return merged([*audits, Audit(samples)])
 
     def certificate(self, run: Trajectory) -> Certificate:
         """Return the run with its motion within each step, all of it in memory."""
@@ -210,23 +210,23 @@ class _Passage:
         enough = whole or len(times) >= most * len(PLACES)
         if not enough or not (state.monitor.settled or not most):
             return
-        found = state.assembly.samples()
-        self._hold_samples(found.times, found.states)
+        samples = state.assembly.samples()
+        self._hold_samples(samples.times, samples.states)
         count = len(PLACES)
         wanted = self.nodes[self.done * count :]
-        position = np.searchsorted(self.sign * found.times, self.sign * wanted)
-        known = position < len(found.times)
-        known[known] = found.times[position[known]] == wanted[known]
+        position = np.searchsorted(self.sign * samples.times, self.sign * wanted)
+        known = position < len(samples.times)
+        known[known] = samples.times[position[known]] == wanted[known]
         # A run may have taken steps back where it ended.
         reached = len(wanted) if known.all() else int(np.argmin(known))
         place = position[: reached // count * count]
         if len(place):
             firsts: list[int] = place[::count].tolist()
             modes = record.mode_table([record.sampled_at[first] for first in firsts])
-            series = (found.states, found.reactions, found.outputs)
+            series = (samples.states, samples.reactions, samples.outputs)
             columns = {name: row[place] for named in series for name, row in named.items()}
             self._hand_over(columns, modes)
-        kept = len(found.times) if not len(place) else int(place[-1]) + 1
+        kept = len(samples.times) if not len(place) else int(place[-1]) + 1
         record.sample_times = record.sample_times[kept:]
         record.samples, record.sampled_at = record.samples[kept:], record.sampled_at[kept:]
         if self.done == len(self.starts):
@@ -243,8 +243,8 @@ class _Passage:
             order = self.sign * self.sampled
             sampled = self.sampled[(order >= ends[0]) & (order < ends[1])]
             for piece, which, table in state.motion.states(sampled):
-                found = assembly.columns(piece, sampled[which], table)
-                self._hold_samples(sampled[which], found)
+                columns_of_piece = assembly.columns(piece, sampled[which], table)
+                self._hold_samples(sampled[which], columns_of_piece)
             parts: list[dict[str, np.ndarray]] = []
             modes: list[np.ndarray] = []
             for piece, which, table in state.motion.states(nodes):

@@ -366,7 +366,7 @@ class _Series:
                 if progress is not None:
                     progress(number, len(self.planned), str(attempt))
                 try:
-                    found = run(attempt)
+                    outcome = run(attempt)
                 except DaesolveError as error:
                     if not isinstance(error, UnsupportedError):
                         wrong = wrong or error
@@ -374,8 +374,8 @@ class _Series:
                     self.refused.append(Refused(*names, None, str(error)))
                     continue
                 except Exception as error:  # a backend's own; it must not cost the other runs
-                    found = f"{type(error).__name__}: {error}"
-                self.runs.append(_measured(attempt, found, self.invariants))
+                    outcome = f"{type(error).__name__}: {error}"
+                self.runs.append(_measured(attempt, outcome, self.invariants))
                 if self.runs[-1].outcome is Outcome.INTERRUPTED:
                     self.interrupted = True
                     return
@@ -477,6 +477,8 @@ def _agreement(runs: Iterable[ComparedRun]) -> Iterator[Agreement]:
                 best[run.pair] = run
     for first, second in combinations(best.values(), 2):
         if first.trajectory is not None and second.trajectory is not None:
-            found = difference(first.trajectory, second.trajectory, second.trajectory.units)
-            if found is not None:
-                yield Agreement(first.pair, second.pair, found)
+            difference_of_both = difference(
+                first.trajectory, second.trajectory, second.trajectory.units
+            )
+            if difference_of_both is not None:
+                yield Agreement(first.pair, second.pair, difference_of_both)

@@ -56,14 +56,14 @@ class Attempt:
 
 def _listed(what: str, entries: Iterable[Entry]) -> list[Entry]:
     try:
-        found = None if isinstance(entries, str) else list(entries)
+        names = None if isinstance(entries, str) else list(entries)
     except TypeError:
-        found = None
-    if found is None:
+        names = None
+    if names is None:
         raise UnsupportedError(f"{what} must be a list, [{entries!r}], not {entries!r}")
-    if any(entry is None for entry in found):
+    if any(entry is None for entry in names):
         raise UnsupportedError(f"{what} contain None: leave it out")
-    return found
+    return names
 
 
 def attempts(

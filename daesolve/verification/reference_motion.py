@@ -249,11 +249,11 @@ class QuadMotion:
         outside = self.transitions.book.outside(*self._arguments(reached))[missed]
         for _ in range(HALVINGS):
             middle = self._inside((low + high.time) / 2.0)
-            found = self.transitions.book.outside(*self._arguments(middle))[missed]
-            if np.all(found < 0.0):
+            zeros = self.transitions.book.outside(*self._arguments(middle))[missed]
+            if np.all(zeros < 0.0):
                 low = middle.time
             else:
-                high, outside = middle, found
+                high, outside = middle, zeros
         return high, [missed[int(np.argmax(outside))]]
 
     def _held_at_start(self) -> str:
@@ -302,15 +302,15 @@ class QuadMotion:
             if not switches:
                 return ""
 
-    def _interrupted(self, transitions: QuadTransitions, found: Sequence[int]) -> list[int]:
+    def _interrupted(self, transitions: QuadTransitions, guards: Sequence[int]) -> list[int]:
         """Record what passes here and changes nothing; return the guards that interrupt."""
-        if not found:
+        if not guards:
             return []
         arguments, guarded = self._arguments(self.here), self.prepared.problem.guarded
-        stops = [k for k in found if guarded[k].then.reset is None]
+        stops = [k for k in guards if guarded[k].then.reset is None]
         for index in (*stops, *transitions.book.passing(*arguments)):
             self._take_down(index, self.here)
-        return transitions.interrupting(*arguments, [(k, arguments[0]) for k in found])
+        return transitions.interrupting(*arguments, [(k, arguments[0]) for k in guards])
 
     def _switch(self, transitions: QuadTransitions, guards: Sequence[int]) -> list[int]:
         """Do what these guards ask for; return the guards of values alone that it switched."""

@@ -274,8 +274,8 @@ class _QuadRun:
             self.p[place] = quad(0.0)
         function = self._function(ca.vertcat(ca.SX(0, 1), *held.values()))
         start = self.start[: dynamics.x.numel()]
-        found = evaluate(function, self.prepared.start_time, start, self.p)[0]
-        for place, value in zip(places, found, strict=True):
+        values = evaluate(function, self.prepared.start_time, start, self.p)[0]
+        for place, value in zip(places, values, strict=True):
             self.p[place] = value
 
     def _function(self, expression: ca.SX) -> ca.Function:
@@ -291,11 +291,11 @@ class _QuadRun:
         t, x, p = (problem.residuals.sx_in(k) for k in range(3))
         watched = problem.residuals(t, x, p)[0][: count + 1]
         function = function_of("watched", [t, x, p], [watched], (["t", "x", "p"], ["watched"]))
-        found = [
+        rows = [
             evaluate(function, Moment(sample.time), sample.x, record.modes[sample.mode])[0]
             for sample in record.samples
         ]
-        largest = np.max(np.abs(np.array([entry.astype(float) for entry in found])), axis=0)
+        largest = np.max(np.abs(np.array([entry.astype(float) for entry in rows])), axis=0)
         # An energy without a scale of its own takes the largest kinetic energy, if there is any.
         scales = np.where(np.isnan(prepared.scales), largest[count] or 1.0, prepared.scales)
         return {

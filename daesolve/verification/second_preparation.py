@@ -72,8 +72,8 @@ def _kinks_in_constraints(dynamics: Dynamics) -> bool:
         for name in reset.values
     }
     links = ca.vertcat(ca.SX(0, 1), *[link for row in dynamics.rows for link in row.chain])
-    found = ca.which_depends(links, dynamics.p, 1, False)
-    return any(found[names.index(name)] for name in switched)
+    kinked = ca.which_depends(links, dynamics.p, 1, False)
+    return any(kinked[names.index(name)] for name in switched)
 
 
 def other_method(prepared: Prepared) -> Solver:
@@ -97,7 +97,7 @@ def _is_stiff(prepared: Prepared) -> bool:
     if prepared.problem.stiff:
         return True
     fastest = max((abs(rate) for rate in prepared.rates.values() if rate), default=0.0)
-    found = stiffness(
+    stiff = stiffness(
         prepared.problem,
         prepared.values,
         prepared.start_time,
@@ -105,7 +105,7 @@ def _is_stiff(prepared: Prepared) -> bool:
         prepared.until,
         fastest,
     )
-    return found is not None and found.recognised
+    return stiff is not None and stiff.recognised
 
 
 def _other_request(prepared: Prepared, solver: Solver) -> Request:

@@ -84,7 +84,7 @@ def verify(prepared: Prepared, run: Trajectory, at: At = None, by: By = True) ->
 
 
 def _in_words(
-    solver: Solver, run: Trajectory, repeated: Trajectory, found: Difference | None
+    solver: Solver, run: Trajectory, repeated: Trajectory, apart: Difference | None
 ) -> Iterator[str]:
     """Say which run repeated a run, how it ended, and what differs."""
     yield solver.name
@@ -92,16 +92,16 @@ def _in_words(
     if repeated.outcome is not run.outcome:
         why = f": {repeated.message}" if repeated.message else ""
         yield f"up to t = {repeated.end_time:.10g} s where it ended {repeated.outcome.value}{why}"
-    if found is None:
+    if apart is None:
         return
-    if found.resets is not None:
-        left_out = f" ({found.omitted} samples between these times are left out)"
-        yield f"{found.resets}{left_out if found.omitted else ''}"
-    if found.apart_from:
-        state = min(found.apart_from, key=lambda name: found.apart_from[name])
+    if apart.resets is not None:
+        left_out = f" ({apart.omitted} samples between these times are left out)"
+        yield f"{apart.resets}{left_out if apart.omitted else ''}"
+    if apart.apart_from:
+        state = min(apart.apart_from, key=lambda name: apart.apart_from[name])
         yield (
             f"{state} differs by more than {APART:g} of its size from t = "
-            f"{found.apart_from[state]:.10g} s on"
+            f"{apart.apart_from[state]:.10g} s on"
         )
 
 
@@ -111,7 +111,7 @@ def _takes(prepared: Prepared, solver: Solver) -> bool:
 
 
 def _differences(
-    run: Trajectory, repeated: Trajectory, found: Difference | None
+    run: Trajectory, repeated: Trajectory, apart: Difference | None
 ) -> Mapping[str, float]:
     """Return how far the states differ over the samples, without any at the end.
 
@@ -119,8 +119,8 @@ def _differences(
     """
     if repeated.outcome is not run.outcome:
         return dict.fromkeys(run.states, math.nan)
-    if found is not None:
-        return found.by_state
+    if apart is not None:
+        return apart.by_state
     return {name: abs(value - repeated.end_state[name]) for name, value in run.end_state.items()}
 
 
@@ -323,23 +323,23 @@ class _Instant:
 
 def _instants(run: SampledRun, ignored: Collection[str]) -> list[_Instant]:
     """Return the resets of a run, those at one instant together."""
-    found: list[list[EventRecord]] = []
+    rounds: list[list[EventRecord]] = []
     for event in run.events:
         if event.after is None or event.name in ignored:
             continue
-        if found and abs(event.time - found[-1][0].time) <= AT_ONCE * max(1.0, abs(event.time)):
-            found[-1].append(event)
+        if rounds and abs(event.time - rounds[-1][0].time) <= AT_ONCE * max(1.0, abs(event.time)):
+            rounds[-1].append(event)
         else:
-            found.append([event])
+            rounds.append([event])
     return [
         _Instant(events[0].time, tuple(sorted((e.name, e.fired) for e in events)))
-        for events in found
+        for events in rounds
     ]
 
 
-def resets_sentence(found: Mapping[str, Difference]) -> str:
+def resets_sentence(differences: Mapping[str, Difference]) -> str:
     """Say whether the named runs went through the resets of their standard."""
-    known = {name: one.resets for name, one in found.items() if one.resets is not None}
+    known = {name: one.resets for name, one in differences.items() if one.resets is not None}
     if not known:
         return ""
     same = [resets for resets in known.values() if resets.apart_from is None]
@@ -348,7 +348,7 @@ def resets_sentence(found: Mapping[str, Difference]) -> str:
         farthest = max(same, key=lambda resets: resets.farthest)
         whose = "all runs" if len(same) == len(known) else f"{len(same)} of {len(known)} runs"
         lines.append(f"{whose} had {farthest}")
-    omitted = max(one.omitted for one in found.values())
+    omitted = max(one.omitted for one in differences.values())
     if omitted:
         lines.append(f"up to {omitted} samples of a run, between such times, were left out")
     return "; ".join(lines)
@@ -378,14 +378,14 @@ def verified(
         At how many samples the repetition is compared at most; None for all.
     """
     shown = run if rows is None else run.thinned(rows)
-    found = verify(prepared, shown, shown.times, by)
-    run = replace(run, verification=found)
-    if found.interrupted:
+    verification = verify(prepared, shown, shown.times, by)
+    run = replace(run, verification=verification)
+    if verification.interrupted:
         return run
     try:
         return audited(run)
     except KeyboardInterrupt:
-        return replace(run, verification=replace(found, interrupted=True))
+        return replace(run, verification=replace(verification, interrupted=True))
 
 
 def audited(run: Trajectory) -> Trajectory:
@@ -395,7 +395,7 @@ def audited(run: Trajectory) -> Trajectory:
     """
     if run.auditor is None:
         return run
-    found = run.audit()
-    if found.holds:
-        return replace(run, audited=found)
-    return replace(run, audited=found, outcome=Outcome.CONTRADICTED, message=found.objection)
+    audit = run.audit()
+    if audit.holds:
+        return replace(run, audited=audit)
+    return replace(run, audited=audit, outcome=Outcome.CONTRADICTED, message=audit.objection)

@@ -47,8 +47,8 @@ class Glance(Watch):
         places = None if steps is None else _places(self.prepared, record, steps)
         if places is None or len(np.unique(places[0])) < 2:
             return None
-        found = glance(_instants(self.prepared, record, places))
-        return None if found.holds else found.objection
+        audit = glance(_instants(self.prepared, record, places))
+        return None if audit.holds else audit.objection
 
     def saved(self) -> list[np.ndarray] | None:
         """Return the last step, from which another process goes on."""

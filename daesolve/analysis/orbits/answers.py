@@ -70,43 +70,43 @@ def branch_answer(branch: Branch, plot: tuple[str, str] | None) -> Found:
     return values, figures
 
 
-def map_answer(found: StabilityMap) -> Found:
+def map_answer(stability: StabilityMap) -> Found:
     """Return the cells of a stability map, its borders, and its drawing."""
     borders = [
-        {"kind": point.kind, found.names[0]: point.x, found.names[1]: point.y}
-        for point in found.borders
+        {"kind": point.kind, stability.names[0]: point.x, stability.names[1]: point.y}
+        for point in stability.borders
     ]
     values: dict[str, Any] = {
-        found.names[0]: found.x.tolist(),
-        found.names[1]: found.y.tolist(),
-        "verdicts": [[str(cell) for cell in row] for row in found.verdicts],
-        "leading": found.leading.tolist(),
+        stability.names[0]: stability.x.tolist(),
+        stability.names[1]: stability.y.tolist(),
+        "verdicts": [[str(cell) for cell in row] for row in stability.verdicts],
+        "leading": stability.leading.tolist(),
         "borders": borders,
         "curves": [
             {
                 "kind": border.kind,
-                found.names[0]: border.x.tolist(),
-                found.names[1]: border.y.tolist(),
+                stability.names[0]: border.x.tolist(),
+                stability.names[1]: border.y.tolist(),
                 "ends": list(border.ends),
             }
-            for border in found.curves
+            for border in stability.curves
         ],
     }
-    return values, {"stability": found.plot()}
+    return values, {"stability": stability.plot()}
 
 
 def circle_answer(circle: CircleMap, periods: int) -> Found:
     """Return the rotation number of a circle map, and where it is locked."""
-    found = circle.rotation_number(periods)
+    number = circle.rotation_number(periods)
     values: dict[str, Any] = {
-        "rotation_number": found.value,
-        "uncertainty": found.uncertainty,
-        "locked": found.ratio is not None,
+        "rotation_number": number.value,
+        "uncertainty": number.uncertainty,
+        "locked": number.ratio is not None,
     }
-    if found.ratio is not None and found.point is not None:
-        values["ratio"] = f"{found.ratio[0]}/{found.ratio[1]}"
-        values["angle"] = found.point.angle
-        values["multiplier"] = found.point.multiplier
+    if number.ratio is not None and number.point is not None:
+        values["ratio"] = f"{number.ratio[0]}/{number.ratio[1]}"
+        values["angle"] = number.point.angle
+        values["multiplier"] = number.point.multiplier
     return values, {}
 
 

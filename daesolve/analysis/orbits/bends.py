@@ -90,15 +90,15 @@ class Bends:
         if not events:
             return []
         seen = [self._at(place) for place in ends]
-        found: list[tuple[Happening, np.ndarray]] = []
+        bends: list[tuple[Happening, np.ndarray]] = []
         for event in events:
             before = place_of(event.at, event.time)
             after = place_of(event.after or event.at, event.time)
             seen += [self._at(before), self._at(after)]
             if np.array_equal(before.x, after.x):
-                found.append((event, seen[-1] - seen[-2]))
+                bends.append((event, seen[-1] - seen[-2]))
         largest = np.fmax(np.max(np.abs(np.array(seen)), axis=0), self._least(*ends))
-        return [event for event, jump in found if np.all(np.abs(jump) <= CONTINUOUS * largest)]
+        return [event for event, jump in bends if np.all(np.abs(jump) <= CONTINUOUS * largest)]
 
     def _least(self, first: MotionPoint, last: MotionPoint) -> np.ndarray:
         """Return rates and guards that are large even if they are never but rounding."""
@@ -114,8 +114,8 @@ class Bends:
         if not self.names or not np.any(self._ways * self._value(self._guards, node) > 0.0):
             return p
         values = dict(zip(self.dynamics.values, p[:own].tolist(), strict=True))
-        found = fitting_values(self.dynamics, values, node.x, node.time)
-        return np.concatenate([self.dynamics.value_vector(found), p[own:]])
+        values_there = fitting_values(self.dynamics, values, node.x, node.time)
+        return np.concatenate([self.dynamics.value_vector(values_there), p[own:]])
 
     def pieces(self, node: MotionPoint) -> np.ndarray:
         """Return the values of a place with the pieces of tables that its arguments are in."""

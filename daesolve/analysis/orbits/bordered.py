@@ -197,8 +197,8 @@ class Crossing(Condition):
 
 def _least(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the singular vectors of the least singular value."""
-    found = singular_directions(matrix)
-    return found.left[:, -1], found.right[-1].conj()
+    directions = singular_directions(matrix)
+    return directions.left[:, -1], directions.right[-1].conj()
 
 
 def _border(matrix: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -237,8 +237,8 @@ class _Newton:
         """Return the step of the unknowns and of the further unknowns."""
         place, count = self.place(guess, value), self.condition.kernel
         linear = place.linear
-        found = singular_directions(linear.matrix)
-        left, values, right = found.left, found.values, found.right
+        directions = singular_directions(linear.matrix)
+        left, values, right = directions.left, directions.values, directions.right
         rank = linear.matrix.shape[1] - count
         if not float(np.min(values[:rank], initial=np.inf)) > 0.0:
             raise NotPeriodicError("more directions are free here than the condition determines")

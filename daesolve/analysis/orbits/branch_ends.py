@@ -61,15 +61,15 @@ def shrunk_to(curve: Curve, before: CurvePoint, after: CurvePoint) -> str:
         place = CurveEvaluation(steady, steady.linear(start.guess, start.value), start.value)
         turning = [complex(v) for v in place.spectrum.values if v.imag > 0.0]
         pair = min(turning, key=lambda v: abs(abs(v) - 1.0))
-        found = solve_special(steady, start, OnCircle(place, pair / abs(pair))).point
-        period = hopf_period(steady, found.guess, found.value)
+        point = solve_special(steady, start, OnCircle(place, pair / abs(pair))).point
+        period = hopf_period(steady, point.guess, point.value)
     except (DaesolveError, ValueError, np.linalg.LinAlgError):
         return near
     free = {flow.names[index] for index in task.group.shifts}
-    state = zip(flow.names, found.guess.nodes[0].x.tolist(), strict=True)
+    state = zip(flow.names, point.guess.nodes[0].x.tolist(), strict=True)
     listed = ", ".join(f"{key} = {number:.6g}" for key, number in state if key not in free)
     return (
-        f"the branch ends at {name} = {found.value:.10g}: the orbit shrinks to the equilibrium "
+        f"the branch ends at {name} = {point.value:.10g}: the orbit shrinks to the equilibrium "
         f"{listed} (a Hopf point, period {period:.10g} s)"
     )
 

@@ -174,13 +174,13 @@ class CircleMap:
         """Return the place at an angle."""
         system, request, _ = self._requested(angle)
         system, request = with_inputs(system, request)
-        found, values = starting_point(system.dynamics, request)
+        x, values = starting_point(system.dynamics, request)
         flow = self.flow
         p = flow.prepared.values.copy()
         for name, value in values.items():
             if name in system.dynamics.posed_ranges or name in system.dynamics.discrete:
                 p[flow.value_names.index(name)] = value
-        return flow.with_references(Node(request.start_time, found.state, p))
+        return flow.with_references(Node(request.start_time, x.state, p))
 
     # -- means and locks ----------------------------------------------------------------------
 
@@ -251,8 +251,8 @@ class CircleMap:
             The motion does not continue from any angle.
         """
         p, q = _ratio(ratio)
-        found = zeros(self._misses(p, q), self.modulo)
-        return tuple(FixedPoint(angle, self(angle, q)[1]) for angle in found)
+        angles = zeros(self._misses(p, q), self.modulo)
+        return tuple(FixedPoint(angle, self(angle, q)[1]) for angle in angles)
 
     def _misses(self, p: int, q: int) -> Misses:
         """Return F^q - id - p as a function of the angle."""
@@ -343,10 +343,10 @@ def circle_map(
     check_options("circle_map", options, {"at": "it samples after each period", "inputs": "none"})
     if not is_number(modulo) or not modulo > 0.0:
         raise OutOfRangeError(f"modulo is {modulo!r}, but must be a positive number")
-    found = CircleMap(source, options, start, angle, float(modulo), period, dict(values or {}))
-    names = found.flow.names
+    circle = CircleMap(source, options, start, angle, float(modulo), period, dict(values or {}))
+    names = circle.flow.names
     check_names("state", [angle], names)
-    return found
+    return circle
 
 
 def weighted_mean(advances: np.ndarray) -> float:

@@ -271,16 +271,16 @@ class _Direction:
             after = curve.at_value(after.guess, end, after.tangent)
             self.end = f"reached {curve.axis.name} = {end:.10g}{self._of_less(after)}"
         looked = tests_at(curve, after)
-        found = self._wanted(crossings(curve, (point, tests), (after, looked), step))
+        crossed = self._wanted(crossings(curve, (point, tests), (after, looked), step))
         self._step = step
         if after.corrections <= FEW:
             self._step = min(2.0 * step, self.bounds.step)
         elif after.corrections > MANY:
             self._step = step / 2.0
-        found = [one for one in found if low <= one[1].point.value <= high]
+        crossed = [one for one in crossed if low <= one[1].point.value <= high]
         if not self.end and after.shot.period > LONG * self._period:
             self.end = self._unbounded(after)
-        self._keep(after, looked, found)
+        self._keep(after, looked, crossed)
         return after, looked
 
     def _of_less(self, after: CurvePoint) -> str:
@@ -316,10 +316,10 @@ class _Direction:
         """End the branch if the orbit touches a guard within about a step; True if it does."""
         for name in self._candidates(point, step):
             try:
-                found, other = touching(self.curve, point, name)
+                touch, other = touching(self.curve, point, name)
             except NotPeriodicError:
                 continue
-            place = found.point
+            place = touch.point
             far = self.curve.vector(place.guess, place.value) - self.curve.vector(
                 point.guess, point.value
             )
@@ -376,7 +376,7 @@ class _Direction:
         except (DaesolveError, np.linalg.LinAlgError):
             return None
 
-    def _wanted(self, found: list[tuple[Kind, Solution]]) -> list[tuple[Kind, Solution]]:
+    def _wanted(self, solutions: list[tuple[Kind, Solution]]) -> list[tuple[Kind, Solution]]:
         asked = {
             "fold": ("fold", "branch point", "several at once"),
             "doubling": ("period doubling", "symmetry breaking", "several at once"),
@@ -385,7 +385,7 @@ class _Direction:
             "degenerate": ("degenerate passage",),
         }
         kinds = {kind for name in self.detect for kind in asked[name]}
-        return [one for one in found if one[0] in kinds]
+        return [one for one in solutions if one[0] in kinds]
 
     def _ended(self, point: CurvePoint, tests: Tests) -> tuple[CurvePoint, Tests]:
         """Describe how the branch ends if no step succeeds."""
@@ -442,15 +442,17 @@ class _Direction:
         self.store.add_point(self.sense, entry, found, self.end)
         self._report(entry.value)
 
-    def _detail(self, kind: Kind, found: Solution) -> str:
+    def _detail(self, kind: Kind, solution: Solution) -> str:
         if kind == "several at once":
-            fewer, more = sorted(map(int, found.more))
+            fewer, more = sorted(map(int, solution.more))
             return (
                 f"{fewer} multipliers are outside the unit circle on one side, {more} on the other"
             )
         if kind != "Hopf":
             return ""
-        return f"period {hopf_period(self.curve, found.point.guess, found.point.value):.12g} s"
+        return (
+            f"period {hopf_period(self.curve, solution.point.guess, solution.point.value):.12g} s"
+        )
 
     def _entry(self, point: CurvePoint, tests: Tests) -> BranchPoint:
         return BranchPoint(
@@ -466,11 +468,11 @@ class _Direction:
 
 def rates_of_events(point: CurvePoint) -> dict[str, float]:
     """Return the least rate at which the guard of each event passes, by name."""
-    found: dict[str, float] = {}
+    rates: dict[str, float] = {}
     for flight in point.shot.flights:
         for name, rate in passing_rates(flight):
-            found[name] = min(rate, found.get(name, math.inf))
-    return found
+            rates[name] = min(rate, rates.get(name, math.inf))
+    return rates
 
 
 def _joined(curve: Curve, directions: list[_Direction]) -> Branch:

@@ -311,7 +311,7 @@ def _modes(task: Task, shot: Shot) -> list[tuple[str, int, float, float]]:
     first, end = task.whole(shot.guess.nodes[0]), task.whole(shot.flights[-1].end)
     back = task.group.undo(shot.amounts, end)
     states = len(task.flow.names)
-    found: list[tuple[str, int, float, float]] = []
+    modes: list[tuple[str, int, float, float]] = []
     for name in task.flow.dynamics.discrete:
         index = task.flow.value_names.index(name)
         before, after = float(first[states + index]), float(back[states + index])
@@ -319,8 +319,8 @@ def _modes(task: Task, shot: Shot) -> list[tuple[str, int, float, float]]:
         if name in task.flow.clocks or name in task.flow.of_tables:
             continue
         if abs(after - before) > 1e-9 * max(1.0, abs(before)):
-            found.append((name, index, before, after))
-    return found
+            modes.append((name, index, before, after))
+    return modes
 
 
 def _in_mode_of_end(task: Task, shot: Shot) -> Node:

@@ -159,8 +159,8 @@ class Flow:
         """
         own = p[: len(self.dynamics.values)]
         guess = dict(zip(self.names, x.tolist(), strict=True))
-        found = complete_start(self.dynamics, own, {}, guess=guess, time=time).state
-        place = Node(time, found, p)
+        state = complete_start(self.dynamics, own, {}, guess=guess, time=time).state
+        place = Node(time, state, p)
         return self.with_references(replace(place, p=self._bends.fitting(place)))
 
     def in_pieces(self, node: Node) -> Node:
@@ -223,21 +223,23 @@ class Flow:
         NotPeriodicError
             There is no such passage.
         """
-        duration, found = LONGER * foreseen, list[Happening]()
+        duration, passages = LONGER * foreseen, list[Happening]()
         for _ in range(DOUBLINGS):
             prepared, run, record = self.run(start, duration)
-            found = [event for event in record.events if event.name == passage.event]
+            passages = [event for event in record.events if event.name == passage.event]
             # If the start lies on the guard, rounding may make it pass immediately.
-            found = [event for event in found if abs(event.time - start.time) > SEAM * foreseen]
-            if len(found) >= passage.count:
-                stop = found[passage.count - 1]
+            passages = [
+                event for event in passages if abs(event.time - start.time) > SEAM * foreseen
+            ]
+            if len(passages) >= passage.count:
+                stop = passages[passage.count - 1]
                 closing = last_within(record, stop.time, SEAM * foreseen) or stop
                 end = self.node(prepared, record, closing.after or closing.at, stop.time)
                 return self._bent(Flight(prepared, record, run, start, end, stop, closing))
             self.check_reached(run)
             duration *= 2.0
         raise NotPeriodicError(
-            f"the event {passage.event!r} passes {len(found)} times within "
+            f"the event {passage.event!r} passes {len(passages)} times within "
             f"{duration / 2.0:.3g} s, not {passage.count} times as requested: give a closer "
             "guess, or a longer period"
         )
@@ -298,12 +300,12 @@ class Flow:
             return {}
         after, beside = self._near_zero(end, duration)
         on = near & beside & (rates * after > 0.0)
-        found: dict[str, tuple[int, ...]] = {}
+        guards: dict[str, tuple[int, ...]] = {}
         for event in events:
             first = self._firsts[event.name]
             if all(on[first + place] for place in event.fired):
-                found[event.name] = (*found.get(event.name, ()), *event.fired)
-        return found
+                guards[event.name] = (*guards.get(event.name, ()), *event.fired)
+        return guards
 
     def entered(self, start: Node, duration: float) -> Node:
         """Return the place after the events with which a run would begin at a place.

@@ -43,14 +43,14 @@ class Integral:
 def candidates(flow: Flow, shifted: Sequence[str]) -> list[Integral]:
     """Return candidates for first integrals: invariants, and momenta of shifted coordinates."""
     dynamics = flow.dynamics
-    found = {row.name: row.value for row in dynamics.invariants if row.on != "positions"}
+    integrals = {row.name: row.value for row in dynamics.invariants if row.on != "positions"}
     for name in shifted:
         velocity = velocity_name(name)
         if dynamics.kinetic is not None and velocity in flow.names:
             symbol = dynamics.x[flow.names.index(velocity)]
             momentum = ca.jacobian(dynamics.kinetic, symbol)
-            found.setdefault(f"momentum of {name}", momentum)
-    return [_integral(dynamics, name, value) for name, value in found.items()]
+            integrals.setdefault(f"momentum of {name}", momentum)
+    return [_integral(dynamics, name, value) for name, value in integrals.items()]
 
 
 def pinned(flow: Flow, name: str) -> Integral:

@@ -186,14 +186,14 @@ def _complement(known: np.ndarray) -> np.ndarray:
     kept = known[:, sizes > 0.0] / sizes[sizes > 0.0]
     if not kept.shape[1]:
         return np.eye(len(known))
-    found = singular_directions(kept)
-    return found.dependences(1e-9 * found.values[0])
+    directions = singular_directions(kept)
+    return directions.dependences(1e-9 * directions.values[0])
 
 
 def eigenvalues(matrix: np.ndarray) -> np.ndarray:
     """Return eigenvalues, largest first."""
-    found = scipy.linalg.eigvals(matrix)
-    return found[np.argsort(-np.abs(found))]
+    values = scipy.linalg.eigvals(matrix)
+    return values[np.argsort(-np.abs(values))]
 
 
 @dataclass(frozen=True, eq=False)

@@ -213,8 +213,8 @@ def _factored(task: Task, shot: Shot, matrix: np.ndarray) -> Factors:
     NotPeriodicError
         They are singular to rounding.
     """
-    found = singular_directions(matrix, whole=False)
-    left, values, right = found.left, found.values, found.right
+    directions = singular_directions(matrix, whole=False)
+    left, values, right = directions.left, directions.values, directions.right
     # The residual has the rounding of states; the matrix has that of its own entries.
     rounding = NOISE * max(1.0, float(np.abs(left[:, -1]) @ np.abs(matrix) @ np.abs(right[-1])))
     if matrix.shape[0] < matrix.shape[1] or not rounding < DOUBTFUL * values[-1]:

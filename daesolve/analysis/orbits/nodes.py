@@ -104,5 +104,5 @@ def check_not_interrupted(run: Trajectory) -> None:
 
 def last_within(record: RunRecord, time: float, least: float) -> Happening | None:
     """Return the last event that changes something within a tiny time; None if there is none."""
-    found = [e for e in record.events if e.after is not None and abs(e.time - time) <= least]
-    return found[-1] if found else None
+    events = [e for e in record.events if e.after is not None and abs(e.time - time) <= least]
+    return events[-1] if events else None

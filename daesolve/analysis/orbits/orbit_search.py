@@ -235,15 +235,15 @@ def found_from(
     task = replace(task, pieces=count)
     if faster:
         notes = [*notes, f"the guess did not reach its end, so it was made {faster:+.0%} faster"]
-    found = solve(task, guess)
+    solution = solve(task, guess)
     if task.steady:
         given = {**flow.prepared.request.guess, **flow.prepared.request.initial}
-        notes = [*notes, *far_note(task, found.shot.guess.nodes[0], given)]
-    return finished(task, found, verify, notes)
+        notes = [*notes, *far_note(task, solution.shot.guess.nodes[0], given)]
+    return finished(task, solution, verify, notes)
 
 
 def finished(
-    task: Task, found: NewtonSolution, verify: bool | Solver, before: Sequence[str] = ()
+    task: Task, solution: NewtonSolution, verify: bool | Solver, before: Sequence[str] = ()
 ) -> PeriodicOrbit:
     """Return the orbit of a solution after checking that it is one.
 
@@ -252,13 +252,13 @@ def finished(
     NotPeriodicError
         An integral is not conserved, the mode differs after a period, or the orbit's run leaves it.
     """
-    shot, flow = found.shot, task.flow
+    shot, flow = solution.shot, task.flow
     _check_is_orbit(task, shot)
     check_clocks(task, shot)
-    spectrum = multipliers(task, shot, found.slopes)
-    notes = [*before, *found.slopes.notes]
+    spectrum = multipliers(task, shot, solution.slopes)
+    notes = [*before, *solution.slopes.notes]
     orders = (spectrum,)
-    if found.slopes.notes:
+    if solution.slopes.notes:
         other = multipliers(task, shot, slopes_of(task, shot, backwards=True))
         # If rounding has separated the guards, the order is that in which they passed.
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
@@ -267,10 +267,10 @@ def finished(
     first = shot.guess.nodes[0]
     run = one_period(task, shot)
     notes += _of_least(task, shot, run)
-    digits, of_multipliers, said = _how_exact(task, found, spectrum, verify)
+    digits, of_multipliers, said = _how_exact(task, solution, spectrum, verify)
     notes += said
-    doubt = 10.0 * found.accuracy
-    verdict = "one-sided" if found.slopes.notes else spectrum.verdict(doubt)
+    doubt = 10.0 * solution.accuracy
+    verdict = "one-sided" if solution.slopes.notes else spectrum.verdict(doubt)
     if verdict == "stable" and task.conserves:
         # Neighbouring orbits, with other values of the integrals, separate from it with time.
         verdict = "neutral"
@@ -295,7 +295,7 @@ def finished(
         pieces=task.pieces,
         notes=tuple(notes),
         task=task,
-        found=found,
+        found=solution,
         spectrum=spectrum,
         orders=orders,
     )
@@ -360,7 +360,7 @@ def _jumps(orders: Sequence[Multipliers]) -> list[str]:
 
 
 def _how_exact(
-    task: Task, found: NewtonSolution, spectrum: Multipliers, verify: bool | Solver
+    task: Task, solution: NewtonSolution, spectrum: Multipliers, verify: bool | Solver
 ) -> tuple[float, float, list[str]]:
     """Return the known digits of orbit and multipliers, and how they were determined.
 
@@ -368,15 +368,15 @@ def _how_exact(
     """
     digits, of_multipliers, notes = math.nan, math.nan, list[str]()
     if verify is not False:
-        notes.append(check_by_run(task, found, spectrum))
-        other = confirmed(task, found, spectrum, None if verify is True else verify)
+        notes.append(check_by_run(task, solution, spectrum))
+        other = confirmed(task, solution, spectrum, None if verify is True else verify)
         digits, of_multipliers = other.digits, other.multipliers
         notes.append(other.how)
-    if found.least:
-        known = -math.log10(found.accuracy)
+    if solution.least:
+        known = -math.log10(solution.accuracy)
         digits = float(np.fmin(digits, known))
         notes.append(
-            f"it is known to {known:.1f} digits of its size, worst in {found.least!r}: "
+            f"it is known to {known:.1f} digits of its size, worst in {solution.least!r}: "
             "rounding hides the effect of smaller changes over a period"
         )
     return digits, of_multipliers, notes
@@ -399,8 +399,10 @@ def _prepared(system: System, request: Request, *, steady: bool) -> tuple[Prepar
         for part in (0.0, *ASIDE):
             guess = {name: (1.0 + part * (name in moving)) * v for name, v in near.items()}
             with suppress(InconsistentStateError):
-                found = prepare_once(system, replace(request, initial={}, guess=guess))
-                return found, [f"the guess was made {part:+.0%} faster: {refusal}"] if part else []
+                prepared = prepare_once(system, replace(request, initial={}, guess=guess))
+                return prepared, [
+                    f"the guess was made {part:+.0%} faster: {refusal}"
+                ] if part else []
         raise
 
 

@@ -28,23 +28,23 @@ BESIDE = (0.1, -0.3, 0.7)
 
 def remarks(task: Task, shot: Shot, spectrum: Multipliers) -> list[str]:
     """Return sentences about an orbit."""
-    found: list[str] = []
+    sentences: list[str] = []
     lost = len(spectrum.reduced) - len(spectrum.values)
     if lost:
         sticking = [_sticks(task.flow, flight) for flight in shot.flights]
         events = dict.fromkeys(name for names in sticking for name in names)
         many = "multiplier is" if lost == 1 else f"{lost} multipliers are"
         begin = f"sticks after {' and '.join(map(repr, events))}: its" if events else "its"
-        found.append(f"{begin} {many} zero, because the earlier state is forgotten")
+        sentences.append(f"{begin} {many} zero, because the earlier state is forgotten")
     near = nearest_degenerate(task, shot)
     if near < NEAR:
         left = 2.0 * math.log10(max(near, EPSILON)) - math.log10(EPSILON)
         digits = max(0.0, left)
-        found.append(
+        sentences.append(
             f"the motion passes within {near:.1g} of a degenerate point, where constraints depend "
             f"on each other: about {digits:.0f} digits are left"
         )
-    return found
+    return sentences
 
 
 def nearest_degenerate(task: Task, shot: Shot) -> float:
@@ -102,15 +102,15 @@ def _nearest(task: Task, mode: bytes, samples: Sequence[_RankSample]) -> float:
 
 def _sticks(flow: Flow, flight: Flight) -> list[str]:
     """Return the events after which a velocity that changed before has a zero rate."""
-    found: list[str] = []
+    sentences: list[str] = []
     split = flow.dynamics.position_count
     for event in flight.happened:
         if event.after is None:
             continue
         before, after = (_idle(flow, flight, place)[split:] for place in (event.at, event.after))
         if np.any(after & ~before):
-            found.append(event.name)
-    return found
+            sentences.append(event.name)
+    return sentences
 
 
 def _idle(flow: Flow, flight: Flight, place: Boundary) -> np.ndarray:

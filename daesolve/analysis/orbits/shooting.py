@@ -300,11 +300,11 @@ def slopes_of(
         start, basis = shot.guess.nodes[k], shot.bases[k]
         onto = shot.bases[0] if last else shot.bases[k + 1]
         slopes = _start_slopes(task, start, basis, by)
-        found = derivatives(task.flow, flight, slopes, backwards=backwards)
-        notes, end = notes + found.notes, found.state
+        derivative = derivatives(task.flow, flight, slopes, backwards=backwards)
+        notes, end = notes + derivative.notes, derivative.state
         back = inverse if last else np.eye(len(inverse))
-        at_end = onto.T @ (_part_of(task, back, found) / task.sizes[:, None])
-        apart.append(found.apart[:, : basis.shape[1]] @ so_far)
+        at_end = onto.T @ (_part_of(task, back, derivative) / task.sizes[:, None])
+        apart.append(derivative.apart[:, : basis.shape[1]] @ so_far)
         pieces.append(at_end[:, : basis.shape[1]])
         so_far = pieces[-1] @ so_far
         by_parameters.append(at_end[:, basis.shape[1] :])
@@ -349,11 +349,11 @@ def follows(task: Task, node: Node, index: int) -> np.ndarray:
     return central_slope(states, step)
 
 
-def _part_of(task: Task, back: np.ndarray, found: Derivatives) -> np.ndarray:
+def _part_of(task: Task, back: np.ndarray, derivative: Derivatives) -> np.ndarray:
     """Return derivatives of the state from those of (x, p), taken back by the symmetry."""
-    values = np.zeros((len(task.flow.value_names), found.state.shape[1]))
-    values[: len(found.values)] = found.values
-    return task.part(back @ np.vstack([found.state, values]))
+    values = np.zeros((len(task.flow.value_names), derivative.state.shape[1]))
+    values[: len(derivative.values)] = derivative.values
+    return task.part(back @ np.vstack([derivative.state, values]))
 
 
 def one_period(task: Task, shot: Shot) -> Trajectory:

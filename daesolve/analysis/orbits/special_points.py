@@ -135,16 +135,16 @@ def crossings(
     parted
         How often the step has already been halved.
     """
-    found = _of_tests(curve, before, after, step)
-    if not _unaccounted(before, after, found):
-        return found
+    solutions = _of_tests(curve, before, after, step)
+    if not _unaccounted(before, after, solutions):
+        return solutions
     if parted >= PARTED:
         several = _place_of_several(curve, before, after, step)
-        return found if several is None else [("several at once", several)]
+        return solutions if several is None else [("several at once", several)]
     try:
         part, middle = _between(curve, before[0], step)
     except DaesolveError:
-        return found
+        return solutions
     first = crossings(curve, before, middle, part * step, parted + 1)
     return first + crossings(curve, middle, after, (1.0 - part) * step, parted + 1)
 
@@ -153,15 +153,15 @@ def _between(
     curve: Curve, start: CurvePoint, step: float
 ) -> tuple[float, tuple[CurvePoint, Tests]]:
     """Return a fraction of a step, and the point there, with few multipliers on the unit circle."""
-    found: list[tuple[int, float, tuple[CurvePoint, Tests]]] = []
+    points: list[tuple[int, float, tuple[CurvePoint, Tests]]] = []
     for part in SPLITS:
         point = curve.onward(start, part * step)
         tests = tests_at(curve, point)
         on_circle = outside(tests, -ON_CIRCLE) - outside(tests, ON_CIRCLE)
-        found.append((on_circle, part, (point, tests)))
+        points.append((on_circle, part, (point, tests)))
         if not on_circle:
             break
-    return min(found, key=lambda one: one[0])[1:]
+    return min(points, key=lambda one: one[0])[1:]
 
 
 def verdict_of(curve: Curve, point: CurvePoint, tests: Tests) -> Verdict:
@@ -193,7 +193,7 @@ def _pairs_pass(first: Tests, second: Tests) -> bool:
 def _unaccounted(
     before: tuple[CurvePoint, Tests],
     after: tuple[CurvePoint, Tests],
-    found: list[tuple[Kind, Solution]],
+    solutions: list[tuple[Kind, Solution]],
 ) -> bool:
     """Return whether more multipliers passed through the unit circle than the points explain."""
     if before[0].slopes.notes or after[0].slopes.notes:
@@ -201,7 +201,7 @@ def _unaccounted(
     ends = before[1], after[1]
     least, most = ([outside(one, side) for one in ends] for side in (ON_CIRCLE, -ON_CIRCLE))
     passed = max(least[1] - most[0], least[0] - most[1])
-    return passed > sum(WEIGHTS.get(kind, 0) for kind, _ in found)
+    return passed > sum(WEIGHTS.get(kind, 0) for kind, _ in solutions)
 
 
 def _place_of_several(
@@ -235,21 +235,23 @@ def _of_tests(
     curve: Curve, before: tuple[CurvePoint, Tests], after: tuple[CurvePoint, Tests], step: float
 ) -> list[tuple[Kind, Solution]]:
     """Return the special points where a test changes its sign."""
-    found: list[tuple[Kind, Solution]] = []
+    solutions: list[tuple[Kind, Solution]] = []
     bracket = _Bracket(curve, before, after, step)
     first, second = before[1], after[1]
     if first.fold * second.fold < 0.0:
-        found += bracket.solved("fold", "fold")
+        solutions += bracket.solved("fold", "fold")
     elif first.unit * second.unit < 0.0:
-        found += bracket.solved("branch point", "unit")
+        solutions += bracket.solved("branch point", "unit")
     if first.doubling * second.doubling < 0.0:
         breaks = curve.task.group.reflects
-        found += bracket.solved("symmetry breaking" if breaks else "period doubling", "doubling")
+        solutions += bracket.solved(
+            "symmetry breaking" if breaks else "period doubling", "doubling"
+        )
     # Beside another, nearly equal pair the test is small without being rounding.
     clear = min(abs(first.torus), abs(second.torus)) > ROUNDING or _pairs_pass(first, second)
     if first.torus * second.torus < 0.0 and clear:
-        found += bracket.solved("Hopf" if curve.task.steady else "Neimark-Sacker", "torus")
-    return sorted(found, key=lambda one: bracket.part(one[1].point))
+        solutions += bracket.solved("Hopf" if curve.task.steady else "Neimark-Sacker", "torus")
+    return sorted(solutions, key=lambda one: bracket.part(one[1].point))
 
 
 class _Bracket:
@@ -331,18 +333,18 @@ def conditions_near(curve: Curve, kind: Kind, point: CurvePoint) -> list[tuple[K
         (complex(value) for value in spectrum.values if value.imag > 0.0),
         key=lambda value: abs(abs(value) - 1.0),
     )
-    found: list[tuple[float, Kind, Condition]] = []
+    conditions: list[tuple[float, Kind, Condition]] = []
     if kind != "neutral saddle":
-        found.extend(
+        conditions.extend(
             (abs(abs(value) ** 2 - 1.0), kind, OnCircle(place, value / abs(value)))
             for value in pairs[:1]
         )
     inverse = nearest_inverse(spectrum)
     if math.isfinite(inverse):
-        found.append((abs(inverse), "neutral saddle", Inverse()))
+        conditions.append((abs(inverse), "neutral saddle", Inverse()))
     # Try the condition that is nearer to being fulfilled first; do not try distant ones.
-    found.sort(key=lambda one: one[0])
-    return [(own, condition) for far, own, condition in found if far <= FAR]
+    conditions.sort(key=lambda one: one[0])
+    return [(own, condition) for far, own, condition in conditions if far <= FAR]
 
 
 def _neutral(spectrum: Multipliers) -> bool:

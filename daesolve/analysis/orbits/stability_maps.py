@@ -162,8 +162,8 @@ def stability_map(
         store.add_row(number, row)
         if progress is not None:
             progress(len(store.rows), cells[1])
-    found = plane.filled(store.rows)
-    return plane.followed(orbit, found) if follow else found
+    stability = plane.filled(store.rows)
+    return plane.followed(orbit, stability) if follow else stability
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +207,7 @@ class Plane:
     def curves(self, orbit: PeriodicOrbit) -> tuple[Curve, Curve]:
         """Return the orbits over the first parameter, and over the second."""
         task = orbit.task
-        found = [
+        axes = [
             Curve(
                 task,
                 ContinuationAxis(
@@ -217,7 +217,7 @@ class Plane:
             )
             for name, v in zip(self.names, (self.x, self.y), strict=True)
         ]
-        return found[0], found[1]
+        return axes[0], axes[1]
 
     def _starts(
         self, orbit: PeriodicOrbit, wanted: Collection[int]
@@ -246,12 +246,12 @@ class Plane:
         for x in sorted(places.tolist(), key=lambda x: abs(x - own)):
             beside = orbit_at(across, guess, x)
             if beside is not None:
-                found = orbit_at(upward, beside.guess, y)
-                if found is not None:
-                    return found
+                point = orbit_at(upward, beside.guess, y)
+                if point is not None:
+                    return point
         return None
 
-    def followed(self, orbit: PeriodicOrbit, found: StabilityMap) -> StabilityMap:
+    def followed(self, orbit: PeriodicOrbit, stability: StabilityMap) -> StabilityMap:
         """Return a map with its borders followed as curves, from the points of its rows."""
         across, upward = self.curves(orbit)
         borders: list[Border] = []
@@ -260,7 +260,7 @@ class Plane:
         for number, y in enumerate(self.y.tolist()):
             seeds = [
                 point
-                for point in found.borders
+                for point in stability.borders
                 if point.y == y
                 and not any(border.passes(point, limits, step) for border in borders)
             ]
@@ -273,7 +273,7 @@ class Plane:
             for point, there in line.borders:
                 if not any(border.passes(point, limits, step) for border in borders):
                     borders.append(follow_border((across, upward), point, there, limits, step))
-        return replace(found, curves=tuple(borders))
+        return replace(stability, curves=tuple(borders))
 
     def filled(self, rows: Mapping[int, MapRow]) -> StabilityMap:
         """Return the map of its rows."""

@@ -60,10 +60,10 @@ def steadied(task: Task, shot: Shot) -> tuple[Shot, Slopes] | None:
         node = _solved(task, shot.guess.nodes[0])
         if node is None:
             return None
-        found = shoot(task, replace(shot.guess, nodes=(node,), amounts=np.zeros(0)))
+        shot_there = shoot(task, replace(shot.guess, nodes=(node,), amounts=np.zeros(0)))
     except (DaesolveError, np.linalg.LinAlgError):
         return None
-    return found, slopes_of(task, found)
+    return shot_there, slopes_of(task, shot_there)
 
 
 def _solved(task: Task, node: Node) -> Node | None:
@@ -178,11 +178,11 @@ def prepared_near(system: System, request: Request) -> Prepared:
     return prepare_once(system, replace(request, initial=kept, guess=rest))
 
 
-def far_note(task: Task, found: Node, given: Mapping[str, float]) -> list[str]:
+def far_note(task: Task, node: Node, given: Mapping[str, float]) -> list[str]:
     """Return a note if a steady motion lies far from the values that were given for it."""
     names, sizes = task.flow.names, task.manifold.sizes
     apart = {
-        name: abs(float(found.x[names.index(name)]) - value) / sizes[names.index(name)]
+        name: abs(float(node.x[names.index(name)]) - value) / sizes[names.index(name)]
         for name, value in given.items()
         if name in names and name not in task.group.names
     }
@@ -191,5 +191,5 @@ def far_note(task: Task, found: Node, given: Mapping[str, float]) -> list[str]:
         return []
     return [
         f"this steady motion lies far from the guess: {worst!r} is "
-        f"{found.x[names.index(worst)]:.6g} instead of {given[worst]:.6g}"
+        f"{node.x[names.index(worst)]:.6g} instead of {given[worst]:.6g}"
     ]

@@ -205,5 +205,5 @@ def _tangents(curve: Curve, guess: Guess, value: float) -> tuple[np.ndarray, np.
 
 
 def _solved(curve: Curve, guess: Guess, value: float, aside: Extra) -> PeriodicOrbit:
-    found = curve.corrected(guess, value, aside, curve.upward(guess), exact=True)
-    return finished(curve.task_at(found.value), found.solution, verify=True)
+    point = curve.corrected(guess, value, aside, curve.upward(guess), exact=True)
+    return finished(curve.task_at(point.value), point.solution, verify=True)

@@ -194,15 +194,15 @@ class Group:
 
     def generators(self, y: np.ndarray) -> np.ndarray:
         """Return the motions of y with the free amounts, (size, m)."""
-        found = np.zeros((self.size, len(self.shifts)))
+        columns = np.zeros((self.size, len(self.shifts)))
         for place, index in enumerate(self.shifts):
-            found[index, place] = 1.0
+            columns[index, place] = 1.0
             turn = self.turns.get(place)
             for first, second in turn.pairs if turn is not None else ():
                 assert turn is not None
-                found[first, place] = -turn.sense * y[second]
-                found[second, place] = turn.sense * y[first]
-        return found
+                columns[first, place] = -turn.sense * y[second]
+                columns[second, place] = turn.sense * y[first]
+        return columns
 
     def nearest(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         """Return the advance of the free coordinates of a motion."""
@@ -215,7 +215,7 @@ class Group:
 
     def eigenvalues(self, amounts: np.ndarray) -> list[complex]:
         """Return the eigenvalues of the group: one, and those of a turn for what it turns."""
-        found: list[complex] = [1.0] * len(self.shifts)
+        values: list[complex] = [1.0] * len(self.shifts)
         for place, turn in self.turns.items():
             turned = [
                 self.shifts.index(index)
@@ -224,8 +224,8 @@ class Group:
                 if index in self.shifts
             ]
             for k, shifted in enumerate(sorted(turned)):
-                found[shifted] = np.exp((-1j if k % 2 else 1j) * amounts[place])
-        return found
+                values[shifted] = np.exp((-1j if k % 2 else 1j) * amounts[place])
+        return values
 
 
 def _turned(size: int, turn: Turn, angle: float) -> np.ndarray:
@@ -400,8 +400,8 @@ def check_symmetry(
         image = flow.in_pieces(Node(node.time + lag, moved[:states], moved[states:]))
         image = flow.with_references(image)
         expected = matrix[:states, :states] @ flow.rate(node)
-        found = flow.rate(image)
-        apart = np.abs(found - expected)
+        rate = flow.rate(image)
+        apart = np.abs(rate - expected)
         worst = int(np.argmax(np.where(np.isfinite(apart), apart, np.inf)))
         if not apart[worst] <= ALIKE * size:
             raise NotPeriodicError(

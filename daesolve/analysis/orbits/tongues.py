@@ -87,10 +87,10 @@ def around(misses: Misses, modulo: float) -> tuple[np.ndarray, np.ndarray]:
         The motion does not continue from any angle.
     """
     grid = np.linspace(0.0, modulo, GRID + 1) + BESIDE * modulo
-    found = [_value(misses, float(angle)) for angle in grid[:-1]]
-    if not np.any(np.isfinite(found)):
+    values = [_value(misses, float(angle)) for angle in grid[:-1]]
+    if not np.any(np.isfinite(values)):
         raise NotPeriodicError("the motion does not continue for a period from any angle")
-    return grid, np.array([*found, found[0]])
+    return grid, np.array([*values, values[0]])
 
 
 def _value(misses: Misses, angle: float) -> float:
@@ -134,11 +134,11 @@ def _refined(misses: Misses, modulo: float, sense: float, angle: float) -> tuple
         return math.inf if math.isnan(value) else -sense * value
 
     # The error of the value is the square of the error of its place.
-    found = scipy.optimize.minimize_scalar(
+    minimum = scipy.optimize.minimize_scalar(
         below, bounds=(-width, width), method="bounded", options={"xatol": PLACE * modulo}
     )
-    place = angle + float(found.x)
-    return -sense * float(found.fun), place % modulo
+    place = angle + float(minimum.x)
+    return -sense * float(minimum.fun), place % modulo
 
 
 def zeros(misses: Misses, modulo: float) -> list[float]:
@@ -156,15 +156,15 @@ def zeros(misses: Misses, modulo: float) -> list[float]:
                 turns = math.floor((float(grid[k]) - place) / modulo + 0.5)
                 places[place + turns * modulo] = top
     nodes = sorted(places)
-    found: list[float] = []
+    angles: list[float] = []
     for low, high in itertools.pairwise(nodes):
         one, other = places[low], places[high]
         if one * other <= 0.0 and other != 0.0:
             angle = _root(misses, low, high, modulo)
             # At a jump the residual changes sign without being zero.
             if angle is not None and abs(_value(misses, angle)) <= MET * modulo:
-                found.append(angle % modulo)
-    return sorted(found)
+                angles.append(angle % modulo)
+    return sorted(angles)
 
 
 def _root(misses: Misses, low: float, high: float, modulo: float) -> float | None:
@@ -202,7 +202,7 @@ def tongue(
         The tongue does not lie in the range, or there are several.
     """
     name, low, high = over
-    found: list[tuple[float, Extremum, float]] = []
+    ends: list[tuple[float, Extremum, float]] = []
     for sense in (1.0, -1.0):
 
         def of(value: float, sense: float = sense) -> float:
@@ -225,16 +225,16 @@ def tongue(
         end = float(root)  # pyright: ignore[reportArgumentType]
         peak = extremum(at(end), modulo, sense)
         doubt = _doubt(at, refined, end, peak, ASIDE * (high - low))
-        found.append((end, peak, doubt))
-    found.sort(key=lambda one: one[0])
-    digits = tuple(-math.log10(doubt) for _, _, doubt in found)
+        ends.append((end, peak, doubt))
+    ends.sort(key=lambda one: one[0])
+    digits = tuple(-math.log10(doubt) for _, _, doubt in ends)
     notes = tuple(
         f"the end at {name} = {end:.10g} is known to {count:.1f} digits: the map has a corner at "
         f"the angle {peak.angle:.6g}, for example because a motion passes near a degenerate point"
-        for (end, peak, _), count in zip(found, digits, strict=True)
+        for (end, peak, _), count in zip(ends, digits, strict=True)
         if peak.beside > CORNER * modulo
     )
-    (start, first, _), (end, last, _) = found
+    (start, first, _), (end, last, _) = ends
     both = digits[0], digits[1]
     return Tongue(ratio, start, end, first.angle, last.angle, both, notes)
 

@@ -47,7 +47,7 @@ ALIKE = 1e-7
 """The distance, in sizes, within which the state after part of a period equals the start."""
 
 
-def check_by_run(task: Task, found: NewtonSolution, spectrum: Multipliers) -> str:
+def check_by_run(task: Task, solution: NewtonSolution, spectrum: Multipliers) -> str:
     """Run an orbit for ten periods, or as long as its instability permits; return a sentence.
 
     Raises
@@ -55,11 +55,11 @@ def check_by_run(task: Task, found: NewtonSolution, spectrum: Multipliers) -> st
     NotPeriodicError
         The run leaves the orbit.
     """
-    shot = found.shot
+    shot = solution.shot
     start = task.whole(shot.guess.nodes[0])
     # A run departs from an orbit by its residual, however far other orbits with the same residual
     # are. Neutral directions separate like a power of time.
-    floor = ALLOWED * max(shot.residual, 1e-14) * _transient(found)
+    floor = ALLOWED * max(shot.residual, 1e-14) * _transient(solution)
     growth = max([1.0, *np.abs(spectrum.values)])
     allowed = [floor * count**2 * growth**count for count in range(1, PERIODS + 1)]
     allowed = [each for each in allowed if each <= LEFT]
@@ -119,14 +119,14 @@ def _after_times(task: Task, shot: Shot, count: int) -> list[Node]:
     times = [first.time + (k + 1) * shot.period for k in range(count)]
     prepared, run, record = flow.run(first, times[-1] - first.time + 2.0 * least, times)
     flow.check_reached(run)
-    found: list[Node] = []
+    nodes: list[Node] = []
     for time, x, at in zip(record.sample_times, record.samples, record.sampled_at, strict=True):
         closing = last_within(record, time, least)
         if closing is None or closing.after is None:
-            found.append(flow.node(prepared, record, replace(at, time=time, state=x)))
+            nodes.append(flow.node(prepared, record, replace(at, time=time, state=x)))
         else:
-            found.append(flow.after(prepared, record, closing.after, time))
-    return found[:count]
+            nodes.append(flow.after(prepared, record, closing.after, time))
+    return nodes[:count]
 
 
 def _after_passages(task: Task, shot: Shot, count: int) -> list[Node]:
@@ -154,9 +154,9 @@ def _after_passages(task: Task, shot: Shot, count: int) -> list[Node]:
     return [flow.node(prepared, record, last.after or last.at, stop.time) for stop, last in ends]
 
 
-def _transient(found: NewtonSolution) -> float:
+def _transient(solution: NewtonSolution) -> float:
     """Return the largest growth of changes within a period."""
-    return max(1.0, *(float(np.linalg.norm(piece, 2)) for piece in found.slopes.pieces))
+    return max(1.0, *(float(np.linalg.norm(piece, 2)) for piece in solution.slopes.pieces))
 
 
 def _sentence(count: int, worst: float) -> str:
@@ -185,7 +185,7 @@ class Confirmation:
 
 
 def confirmed(
-    task: Task, found: NewtonSolution, spectrum: Multipliers, solver: Solver | None
+    task: Task, solution: NewtonSolution, spectrum: Multipliers, solver: Solver | None
 ) -> Confirmation:
     """Repeat the last step with other steps; return the number of equal digits, and how."""
     prepared = task.flow.prepared
@@ -194,13 +194,13 @@ def confirmed(
     else:
         check_verifier(prepared, solver)
         chosen = solver
-    apart, again, here = _repeated(task, found, chosen)
+    apart, again, here = _repeated(task, solution, chosen)
     if apart == 0.0 and solver is None:
         chosen = ANOTHER_METHOD
-        apart, again, here = _repeated(task, found, chosen)
+        apart, again, here = _repeated(task, solution, chosen)
     # Both have the rounding of their steps, which grows like other changes.
     rounding = ROUNDING * float(np.finfo(float).eps)
-    least = max(found.shot.residual, rounding * _transient(found))
+    least = max(solution.shot.residual, rounding * _transient(solution))
     apart = max(apart, least)
     others = multipliers(again, here, slopes_of(again, here)).values
     # The map changes with the place, where rounding leaves it open, like the square of its entries.
@@ -220,14 +220,14 @@ def _moved(values: np.ndarray, others: np.ndarray) -> float:
     )
 
 
-def _repeated(task: Task, found: NewtonSolution, solver: Solver) -> tuple[float, Task, Shot]:
+def _repeated(task: Task, solution: NewtonSolution, solver: Solver) -> tuple[float, Task, Shot]:
     """Return the distance, in sizes, of another solver's orbit from the given one, and it."""
-    shot = found.shot
+    shot = solution.shot
     steps = float(max(shot.flights[0].record.steps, 1))
     again = replace(task, flow=task.flow.solved_by(solver, steps))
     here = shoot(again, shot.guess)
     for _ in range(MOST_STEPS):
-        matrix, right = assembled(again, here, found.slopes, conditions(again, here))
+        matrix, right = assembled(again, here, solution.slopes, conditions(again, here))
         step = np.linalg.lstsq(matrix, right, rcond=None)[0]
         here = shoot(again, moved(again, here, step, 1.0))
         if float(np.max(np.abs(step))) <= CONVERGED:

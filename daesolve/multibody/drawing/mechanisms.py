@@ -133,25 +133,25 @@ def _shapes(mechanism: Mechanism, places: Sequence[Place]) -> list[Shape]:
 
 def _places(mechanism: Mechanism) -> list[Place]:
     joined = [part.joint if isinstance(part, Clearance) else part for part in mechanism.parts]
-    found = [getattr(part, side, None) for part in joined for side in ("first", "second")]
+    places = [getattr(part, side, None) for part in joined for side in ("first", "second")]
     for part in mechanism.parts:
-        found += [part.frame] if isinstance(part, Skate | WheelPair) else []
-    return [place for place in found if isinstance(place, Point | PlanarPoint)]
+        places += [part.frame] if isinstance(part, Skate | WheelPair) else []
+    return [place for place in places if isinstance(place, Point | PlanarPoint)]
 
 
 def _wheels(mechanism: Mechanism) -> list[tuple[PlanarPoint, PlanarPoint]]:
     """Return the ends of the lines that show pairs of wheels: axles, and each wheel."""
-    found: list[tuple[PlanarPoint, PlanarPoint]] = []
+    wheels: list[tuple[PlanarPoint, PlanarPoint]] = []
     for part in mechanism.parts:
         if isinstance(part, WheelPair):
             frame, half = part.frame, ca.SX(part.track) / 2
             ahead, across = part.radius * frame.direction(0), half * frame.direction(1)
-            found.append((_next_to(frame, across), _next_to(frame, -across)))
-            found += [
+            wheels.append((_next_to(frame, across), _next_to(frame, -across)))
+            wheels += [
                 (_next_to(frame, side + ahead), _next_to(frame, side - ahead))
                 for side in (across, -across)
             ]
-    return found
+    return wheels
 
 
 def _next_to(frame: PlanarFrame, way: ca.SX) -> PlanarPoint:

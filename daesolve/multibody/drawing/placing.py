@@ -175,14 +175,14 @@ def moves(shape: Shape, series: Iterable[str]) -> bool:
 
 def angles(value: object) -> list[Quantity]:
     """Return each angle on which a value, a drawing or a part of one, depends, once."""
-    found: list[Quantity] = []
+    quantities: list[Quantity] = []
     if isinstance(value, Drawing | Shape | Polar | Cosine):
         for entry in fields(value):
             part = getattr(value, entry.name)
-            found += [part] if entry.name == "angle" and part is not None else angles(part)
+            quantities += [part] if entry.name == "angle" and part is not None else angles(part)
     elif is_tuple(value):
-        found = [angle for part in value for angle in angles(part)]
-    return [angle for place, angle in enumerate(found) if angle not in found[:place]]
+        quantities = [angle for part in value for angle in angles(part)]
+    return [angle for place, angle in enumerate(quantities) if angle not in quantities[:place]]
 
 
 def _placed(shape: Shape, now: Mapping[str, float], so_far: Mapping[str, Any]) -> Placed:

@@ -282,13 +282,13 @@ class Drawing(_DrawingPart):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        found = {count: shape for shape in self.shapes for count in dimensions(shape)}
-        if len(found) > 1:
+        examples = {count: shape for shape in self.shapes for count in dimensions(shape)}
+        if len(examples) > 1:
             raise PosingError(
-                f"{title(found[3])} has points in space and {title(found[2])} in a plane: give "
-                "every point three coordinates, or every point two"
+                f"{title(examples[3])} has points in space and {title(examples[2])} in a plane: "
+                "give every point three coordinates, or every point two"
             )
-        labels = ("across (m)", "up (m)") if 3 in found else ("x (m)", "y (m)")
+        labels = ("across (m)", "up (m)") if 3 in examples else ("x (m)", "y (m)")
         object.__setattr__(self, "x_label", self.x_label or labels[0])
         object.__setattr__(self, "y_label", self.y_label or labels[1])
 

@@ -111,9 +111,9 @@ def ring(
     half = np.broadcast_to(np.asarray(size, dtype=float), 3)
     turns = np.linspace(0.0, 2 * np.pi, corners, endpoint=False)
     first, second = (normal + 1) % 3, (normal + 2) % 3
-    found = np.zeros((corners, 3))
-    found[:, first], found[:, second] = half[first] * np.cos(turns), half[second] * np.sin(turns)
-    return found + np.asarray(middle, dtype=float)
+    points = np.zeros((corners, 3))
+    points[:, first], points[:, second] = half[first] * np.cos(turns), half[second] * np.sin(turns)
+    return points + np.asarray(middle, dtype=float)
 
 
 def wheel(pose: Pose, radius: float, normal: int, label: str = "", spokes: int = 3) -> list[Shape]:
@@ -148,10 +148,10 @@ def axes_by_turns(turns: Sequence[tuple[int, np.ndarray]]) -> np.ndarray:
         Pairs: the axis of the turned body, counted from zero, and the angles, (k,) rad.
     """
     rotations = scipy.spatial.transform.Rotation
-    found = rotations.identity()
+    rotation = rotations.identity()
     for axis, angles in turns:
-        found = found * rotations.from_rotvec(np.outer(angles, np.eye(3)[axis]))
-    return np.array(found.as_matrix(), dtype=float)
+        rotation = rotation * rotations.from_rotvec(np.outer(angles, np.eye(3)[axis]))
+    return np.array(rotation.as_matrix(), dtype=float)
 
 
 def axes_by_quaternions(quaternions: np.ndarray) -> np.ndarray:
@@ -180,13 +180,13 @@ def tiles(places: np.ndarray, margin: float, height: float = 0.0) -> list[Shape]
     counts = np.ceil((high - low) / side - 1e-9).astype(int)
     low = (low + high - side * counts) / 2
     high = low + side * counts
-    found: list[Shape] = []
+    shapes: list[Shape] = []
     for axis in range(2):
         for step in range(counts[axis] + 1):
             ends = np.array([[*low, height], [*high, height]])
             ends[:, axis] = low[axis] + step * side
-            found.append(Line(ends, role="detail"))
-    return found
+            shapes.append(Line(ends, role="detail"))
+    return shapes
 
 
 def series_of(document: Mapping[str, object], *names: str) -> list[np.ndarray]:

@@ -128,10 +128,10 @@ def _point(
     place: tuple[float, float, float],
 ) -> Coordinates:
     along, *aside = place
-    found: list[Linear] = []
+    coordinates: list[Linear] = []
     for axis in range(len(ends[0])):
         terms = {str(ends[0][axis]): 1.0 - along, str(ends[1][axis]): along}
         terms |= {str(way[axis]): size for way, size in zip(beside, aside, strict=False)}
-        found.append(Linear({name: size for name, size in terms.items() if size != 0.0}))
-    x, y, *z = found
+        coordinates.append(Linear({name: size for name, size in terms.items() if size != 0.0}))
+    x, y, *z = coordinates
     return (x, y, z[0]) if z else (x, y)

@@ -45,15 +45,15 @@ def points_of(units: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     units
         Names and units.
     """
-    found: dict[str, dict[str, str]] = {}
+    points: dict[str, dict[str, str]] = {}
     for name, unit in units:
         parts = NAMED.fullmatch(name)
         if unit == "m" and parts is not None:
             title = f"{parts['stem'] or ''}{parts['number']}".strip("_")
-            found.setdefault(title, {})[parts["letter"]] = name
+            points.setdefault(title, {})[parts["letter"]] = name
     return {
         title or "point": tuple(letters[letter] for letter in sorted(letters))
-        for title, letters in found.items()
+        for title, letters in points.items()
         if len(letters) > 1
     }
 
@@ -143,20 +143,20 @@ class _Rods:
     def shapes(self, parameters: Mapping[str, float], *, deep: bool) -> list[Shape]:
         """Return a line for each rod, and a dot where it is held."""
         values = [parameters[name] for name in self.names]
-        found: list[Shape] = []
+        shapes: list[Shape] = []
         for titles, gradient in self.goals:
             named = [self.points[title] for title in titles]
             ends = [_point(names, names, deep=deep) for names in named]
             table, rates = self._looked_at(titles, gradient, values)
             if len(titles) == 2:
                 if _between(table, rates):
-                    found.append(Line(ends))
+                    shapes.append(Line(ends))
                 continue
             centre = _centre(table[:, 0], rates[:, 0])
             if centre is not None:
                 fixed = _point(named[0], centre.tolist(), deep=deep)
-                found += [Line([fixed, *ends]), Dot(fixed, role="ground")]
-        return found
+                shapes += [Line([fixed, *ends]), Dot(fixed, role="ground")]
+        return shapes
 
     def _looked_at(
         self, titles: Sequence[str], gradient: ca.Function, values: Sequence[float]

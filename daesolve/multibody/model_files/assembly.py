@@ -75,11 +75,11 @@ class Carrier:
     def frame(self, position: np.ndarray, axes: np.ndarray) -> Frame:
         """Return a frame of it, by position and axes in the frame of its outermost body."""
         if self.body is None:
-            found = GROUND.frame(position.tolist(), ca.DM(axes))  # pyright: ignore
+            frame = GROUND.frame(position.tolist(), ca.DM(axes))  # pyright: ignore
         else:
-            found = self.body.frame((position - self.centre).tolist(), ca.DM(axes))  # pyright: ignore
-        assert isinstance(found, Frame)
-        return found
+            frame = self.body.frame((position - self.centre).tolist(), ca.DM(axes))  # pyright: ignore
+        assert isinstance(frame, Frame)
+        return frame
 
 
 @dataclass(eq=False)
@@ -164,17 +164,17 @@ def _masses(
     model: FileModel, root: int, relative: Sequence[tuple[np.ndarray, np.ndarray]]
 ) -> list[tuple[float, np.ndarray, np.ndarray]]:
     """Return mass, centre and inertia of all that is welded to a body, in the frame of it."""
-    found: list[tuple[float, np.ndarray, np.ndarray]] = []
+    masses: list[tuple[float, np.ndarray, np.ndarray]] = []
     for number in model.welded_to[root]:
         body = model.bodies[number]
         if body.mass == 0.0:
             continue
         place, own = relative[number]
         turned = own @ matrix_of(body.axes)
-        found.append(
+        masses.append(
             (body.mass, place + own @ body.centre, turned @ np.diag(body.moments) @ turned.T)
         )
-    return found
+    return masses
 
 
 def _join(
@@ -258,14 +258,14 @@ class UniqueWords:
             The ends of the names that are made of it, "" for itself.
         """
         plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-        found = re.sub(r"\W", "_", plain).strip("_")
-        if not re.match("[A-Za-z]", found):
-            found = f"{otherwise}_{found}" if found else otherwise
+        word = re.sub(r"\W", "_", plain).strip("_")
+        if not re.match("[A-Za-z]", word):
+            word = f"{otherwise}_{word}" if word else otherwise
         kind = next((part for part in reversed(otherwise.split("_")) if part.isalpha()), "")
-        tried, number = found, 1
+        tried, number = word, 1
         while not self._taken.isdisjoint(_made(tried, makes)):
             number += 1
-            tried = f"{found}_{kind}" if number == 2 else f"{found}_{kind}{number - 1}"
+            tried = f"{word}_{kind}" if number == 2 else f"{word}_{kind}{number - 1}"
         self._taken |= {*_made(tried, makes)}
         return tried
 

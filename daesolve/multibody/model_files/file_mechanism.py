@@ -128,15 +128,15 @@ class FileMechanism(Mechanism):
     def starts(self) -> Mapping[str, FileStart]:
         """The keyframes of the file, by name."""
         words = UniqueWords()
-        found: dict[str, FileStart] = {}
+        starts: dict[str, FileStart] = {}
         for number, key in enumerate(self.assembly.model.keys):
             usual = self.start_values
             values = self.values_at(key.qpos, key.qvel)
-            found[words.word(key.name, f"key_{number}")] = FileStart(
+            starts[words.word(key.name, f"key_{number}")] = FileStart(
                 {name: value for name, value in values.items() if value != usual[name]},
                 controls_of(self.assembly, self.inputs, key.ctrl),
             )
-        return found
+        return starts
 
     @cached_property
     def start_values(self) -> Mapping[str, float]:

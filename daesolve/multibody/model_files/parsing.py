@@ -245,11 +245,11 @@ def _gather(
 
 def _scan(path: Path) -> _FileContents:
     content = _content(path)
-    found = _FileContents(path)
+    contents = _FileContents(path)
     reader = expat.ParserCreate()
-    reader.StartElementHandler = found.begins
-    reader.EndElementHandler = found.ends
-    reader.EntityDeclHandler = found.refuses
+    reader.StartElementHandler = contents.begins
+    reader.EndElementHandler = contents.ends
+    reader.EntityDeclHandler = contents.refuses
     try:
         reader.Parse(content, True)
     except expat.ExpatError as error:
@@ -258,7 +258,7 @@ def _scan(path: Path) -> _FileContents:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"{path} is not XML: {error}") from None
-    return found
+    return contents
 
 
 def _content(path: Path) -> bytes:

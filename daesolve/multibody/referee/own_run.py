@@ -90,14 +90,14 @@ def own_run(
     if not len(run.times):
         raise StepFailedError(f"daesolve's run ended at its start: {run.message}")
     sight = Sight(mechanism, gauge, run)
-    found = np.array([_gaps(gauge, rows, sight.qpos(k)) for k in range(len(run.times))])
+    gaps = np.array([_gaps(gauge, rows, sight.qpos(k)) for k in range(len(run.times))])
     energy = run.drift["energy"]
     motion = Motion(
         times=np.array(run.times),
         positions=sight.positions,
         energy=np.array(run.outputs["energy"]),
-        work=np.array(run.outputs["work"]) if "work" in run.outputs else np.zeros(len(found)),
-        gaps=found.reshape(len(found), len(rows)),
+        work=np.array(run.outputs["work"]) if "work" in run.outputs else np.zeros(len(gaps)),
+        gaps=gaps.reshape(len(gaps), len(rows)),
         kinetic=energy.scale,
         seconds=seconds,
         message="" if run.outcome.good else f"daesolve, {run.outcome.value}: {run.message}",
@@ -170,17 +170,17 @@ class Sight:
     def qpos(self, k: int) -> np.ndarray:
         """Return the positions of the joints at a sample, as MuJoCo orders them, (nq,)."""
         model = self._assembly.model
-        found = np.array(model.qpos0)
+        qpos = np.array(model.qpos0)
         for freedom in self._assembly.freedoms.values():
             joint = freedom.joint
             if freedom.outputs:
-                found[joint.place] = self._moved[freedom.start_names[0][0]][k]
+                qpos[joint.place] = self._moved[freedom.start_names[0][0]][k]
                 continue
             origin, axes = self._frame(joint.body, k)
             if joint.kind == "free":
-                found[joint.place : joint.place + 7] = [*origin, *quaternion_of(axes)]
+                qpos[joint.place : joint.place + 7] = [*origin, *quaternion_of(axes)]
                 continue
             body = model.bodies[joint.body]
             outer = self._frame(body.parent, k)[1] @ matrix_of(body.rotation)
-            found[joint.place : joint.place + 4] = quaternion_of(outer.T @ axes)
-        return found
+            qpos[joint.place : joint.place + 4] = quaternion_of(outer.T @ axes)
+        return qpos

@@ -190,22 +190,22 @@ def refereed(
     return Refereed(verdict, mechanism, own, tuple(others), start, counts, hard)
 
 
-def hardened(found: Refereed) -> tuple[Side, Divergence]:
+def hardened(report: Refereed) -> tuple[Side, Divergence]:
     """Run MuJoCo again with its longest step, its equalities as hard as that allows.
 
     Parameters
     ----------
-    found
+    report
         What the same file gave with its own.
     """
-    step, own = found.others[0].step, found.own.motion
+    step, own = report.others[0].step, report.own.motion
     with heard():
-        again = _stepped(found.mechanism, found.start, found.counts, step, 1, hard=True)
-        gauge = Gauge(_model(found.mechanism))
-    gauge.look(found.start.qpos, found.start.qvel)
+        again = _stepped(report.mechanism, report.start, report.counts, step, 1, hard=True)
+        gauge = Gauge(_model(report.mechanism))
+    gauge.look(report.start.qpos, report.start.qvel)
     return (
         side("MuJoCo", again.integrator, step, again.motion, gauge.rows, own.kinetic),
-        divergence(own, again.motion, step, found.verdict.tolerance),
+        divergence(own, again.motion, step, report.verdict.tolerance),
     )
 
 
@@ -259,9 +259,9 @@ def _start(
     qpos, qvel = np.zeros(int(model.nq)), np.zeros(int(model.nv))
     for freedom in mechanism.freedoms.values():
         freedom.put(values, qpos, qvel)
-    found = closed(gauge, qpos, qvel)
+    start = closed(gauge, qpos, qvel)
     ctrl = keys[name].ctrl if name in keys else np.zeros(int(model.nu))
-    return replace(found, ctrl=ctrl, inputs=starts[name].inputs)
+    return replace(start, ctrl=ctrl, inputs=starts[name].inputs)
 
 
 def _verdict(

@@ -176,9 +176,9 @@ def order(divergences: Sequence[Divergence]) -> list[float | None]:
     first = divergences[0].distances
     small = np.flatnonzero(first[1:] <= 1e-3 * np.max(first))
     place = 1 + (int(small[-1]) if small.size else 0)
-    found: list[float | None] = []
+    orders: list[float | None] = []
     for coarse, fine in pairwise(divergences):
         far, near = coarse.distances[place], fine.distances[place]
         halved = np.log2(coarse.step / fine.step)
-        found.append(float(np.log2(far / near) / halved) if far > 0.0 and near > 0.0 else None)
-    return found
+        orders.append(float(np.log2(far / near) / halved) if far > 0.0 and near > 0.0 else None)
+    return orders

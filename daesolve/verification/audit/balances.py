@@ -57,12 +57,12 @@ def check_equations(along: Expressions) -> list[Finding]:
     if hasattr(along.system, "coordinates"):
         checks |= {"equations of motion": momenta_balance, "balance of power": _power}
     checks |= {"rates of quadratures": _quadratures, "meters": _meters}
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for check, balance in checks.items():
-        found += attempt(check, "", partial(_judged, check, along, balance))
+        findings += attempt(check, "", partial(_judged, check, along, balance))
     if getattr(along.system, "pairs", ()):
-        found += attempt("guides", "", partial(_guides, along))
-    return found
+        findings += attempt("guides", "", partial(_guides, along))
+    return findings
 
 
 def _guides(along: Expressions) -> Iterator[Finding]:

@@ -90,7 +90,7 @@ class Expressions:
         """Evaluate a table by itself, and use what it gives; return how far off the run is."""
         arguments = self(lookup.arguments)
         shape, pieces = arguments.shape[1:], list[np.ndarray]()
-        found: dict[str, np.ndarray] = {}
+        values_by_name: dict[str, np.ndarray] = {}
         # Just behind a node, whichever way, a run may still use the piece before it.
         late = np.zeros(shape, dtype=bool)
         for axis, argument, base in zip(lookup.axes, arguments, lookup.bases, strict=True):
@@ -99,11 +99,11 @@ class Expressions:
                 other, others = _piece(axis, argument + way * axis.late)
                 late |= (piece != other) | (turns != others)
             pieces.append(piece)
-            found[base] = axis.bases[piece] + turns * axis.period
+            values_by_name[base] = axis.bases[piece] + turns * axis.period
         terms = lookup.coefficients[tuple(pieces)].reshape(*shape, len(lookup.terms))
-        found |= dict(zip(lookup.terms, np.moveaxis(terms, -1, 0), strict=True))
+        values_by_name |= dict(zip(lookup.terms, np.moveaxis(terms, -1, 0), strict=True))
         worst = 0.0
-        for name, row in found.items():
+        for name, row in values_by_name.items():
             used = self._rows[values[name].element_hash()]
             row = np.where(late, used, row)
             size = np.max(np.abs(row), initial=0.0) + 1e-300
@@ -163,14 +163,14 @@ class Expressions:
                 raise UncheckableError(f"the run does not tell {symbol.name()!r}")
         rows = [self._rows[symbol.element_hash()] for symbol in symbols]
         given = np.array(rows, dtype=float).reshape(len(rows), times.size).T.copy()
-        found = np.empty((times.size, program.numel_out()))
-        if found.size:
+        values = np.empty((times.size, program.numel_out()))
+        if values.size:
             buffer, run = program.map(times.size).buffer()
             if rows:
                 buffer.set_arg(0, memoryview(given))  # pyright: ignore[reportArgumentType, reportCallIssue]
-            buffer.set_res(0, memoryview(found))  # pyright: ignore[reportArgumentType, reportCallIssue]
+            buffer.set_res(0, memoryview(values))  # pyright: ignore[reportArgumentType, reportCallIssue]
             run()
-        return np.ascontiguousarray(found.T).reshape(program.numel_out(), *times.shape)
+        return np.ascontiguousarray(values.T).reshape(program.numel_out(), *times.shape)
 
     @cached_property
     def moving(self) -> list[Any]:
@@ -184,7 +184,7 @@ class Expressions:
     @cached_property
     def extents(self) -> list[tuple[float, float]]:
         """How large, and how fast from node to node, the largest entry of each of `moving` is."""
-        found: list[tuple[float, float]] = []
+        bounds: list[tuple[float, float]] = []
         certificate, largest = self.certificate, 0.0
         for vector in self.moving:
             rows, times = (
@@ -198,8 +198,8 @@ class Expressions:
                 rows, times = np.swapaxes(rows, 1, 2), times.T
             apart = np.abs(np.diff(times))
             rates = np.abs(np.diff(rows)) / np.where(apart, apart, np.inf)
-            found.append((largest, float(np.nanmax(rates, initial=0.0))))
-        return found
+            bounds.append((largest, float(np.nanmax(rates, initial=0.0))))
+        return bounds
 
     def terms_of(self, key: tuple[str, str], expression: Any) -> np.ndarray:
         """Return an expression, the sizes of its terms and its slopes; see `measured`."""

@@ -38,14 +38,14 @@ TOUCHING = 1e-8
 
 def check_goals(along: Expressions) -> list[Finding]:
     """Hold the residual of each goal against the size of its own terms at each node."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     faint = _faintest_push(along) if contacts_of(along.system) else 0.0
     for goal in along.system.goals:
         if hasattr(goal, "sticking"):
-            found += attempt("contact", goal.name, partial(_contact, goal, along, faint))
+            findings += attempt("contact", goal.name, partial(_contact, goal, along, faint))
         else:
-            found += attempt("goal", goal.name, partial(_goal, goal, along))
-    return found
+            findings += attempt("goal", goal.name, partial(_goal, goal, along))
+    return findings
 
 
 def contacts_of(system: Any) -> list[Any]:
@@ -59,10 +59,10 @@ def check_outputs(along: Expressions) -> list[Finding]:
     posed = {name: without_unit(entry) for name, entry in system.outputs.items()}
     if getattr(system, "kinetic", None) is not None and ENERGY not in posed:
         posed[ENERGY] = ca.SX(system.kinetic) + system.potential
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name in [name for name in posed if name in columns]:
-        found += attempt("output", name, partial(_output, name, posed[name], along))
-    return found
+        findings += attempt("output", name, partial(_output, name, posed[name], along))
+    return findings
 
 
 def _output(name: str, posed: ca.SX, along: Expressions) -> Iterator[Finding]:

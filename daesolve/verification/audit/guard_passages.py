@@ -58,16 +58,16 @@ BESIDE_IT = 1e-8
 
 def check_events(along: Expressions) -> list[Finding]:
     """Hold the events of a run against the passages of their guards."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for event in posed_events(along.system):
         if not event.listed:
-            found.append(unchecked("event", event.name, "runs do not list it"))
+            findings.append(unchecked("event", event.name, "runs do not list it"))
             continue
         guards = guards_of(event)
         records = [record for record in along.certificate.events if record.name == event.name]
         judged = partial(_event, along, event, guards, records)
-        found += attempt("event", event.name, judged)
-    return found
+        findings += attempt("event", event.name, judged)
+    return findings
 
 
 def posed_events(system: Any) -> list[Event]:
@@ -241,12 +241,12 @@ def _fired(
         usual = usual_size(certificate, values)
         if 0.0 < usual < largest / POLE:
             largest, noise = usual, np.max(beside[steps[own]], axis=1)
-        found = np.abs(at_events(along, guard, steps[own], parts[own]))
-        found /= largest + noise / AWAY + 1e-300
-        far = np.flatnonzero(found > allowed)
+        sizes = np.abs(at_events(along, guard, steps[own], parts[own]))
+        sizes /= largest + noise / AWAY + 1e-300
+        far = np.flatnonzero(sizes > allowed)
         where = steps[own[far]], parts[own[far]]
-        found[far] *= ~jump_through(along, guard, event.direction.value, *where)
-        off[own] = np.minimum(off[own], found)
+        sizes[far] *= ~jump_through(along, guard, event.direction.value, *where)
+        off[own] = np.minimum(off[own], sizes)
     return judge(
         *("event", event.name, off, allowed, ends),
         lambda _, worst, when: (

@@ -58,14 +58,14 @@ class SupportExpressions:
 
 def pairs_of(along: Expressions) -> list[list[SupportExpressions]]:
     """Return the supports of each pair of guides; that of a single one is its second."""
-    found: list[list[SupportExpressions]] = []
+    pairs: list[list[SupportExpressions]] = []
     for pair in getattr(along.system, "pairs", ()):
         push: ca.SX = pair.reaction
         loads = [ca.fmax(-push, 0.0), ca.fmax(push, 0.0)][-pair.count :]
         named = [f"{pair.name}, {k}" for k in range(pair.count)]
         parts = zip(named, pair.supports, loads, strict=True)
-        found.append([_rubbing(along, *part) for part in parts])
-    return found
+        pairs.append([_rubbing(along, *part) for part in parts])
+    return pairs
 
 
 def _rubbing(along: Expressions, name: str, support: Any, load: ca.SX) -> SupportExpressions:
@@ -105,16 +105,16 @@ def guiding(along: Expressions) -> tuple[ca.SX, ca.SX]:
 def held_by_friction(along: Expressions) -> np.ndarray:
     """Return where a support that presses does not slip, (n, NODES), and is not smoothed."""
     certificate = along.certificate
-    found = np.zeros(certificate.times.shape, dtype=bool)
+    sticking = np.zeros(certificate.times.shape, dtype=bool)
     for support in [support for pair in pairs_of(along) for support in pair]:
         (load,) = along.once(("load", support.name), lambda of=support: [of.load])
         holds = load > PULLS * certificate.scale(CHECK, load)
         for k, speed in enumerate(support.speeds):
             values, _, beside = along.measured(("slip", f"{support.name}, {k}"), speed)
             holds &= np.abs(values) <= beside
-        found |= holds
-    smoothing = certificate.values.get(SMOOTHING, np.full(len(found), SHARP))
-    return found & (smoothing <= SHARP)[:, None]
+        sticking |= holds
+    smoothing = certificate.values.get(SMOOTHING, np.full(len(sticking), SHARP))
+    return sticking & (smoothing <= SHARP)[:, None]
 
 
 def check_guides(along: Expressions, momenta: np.ndarray, load: np.ndarray) -> Iterator[Finding]:

@@ -110,14 +110,14 @@ def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
         for one in every
         if one.held is not None and assigning.isdisjoint(record.name for record in one.records)
     ]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if len(struck) < len(every):
         said = f"{len(every) - len(struck)} come with a reset of states or a step of an input"
-        found.append(unchecked(CHECK, "some", said))
+        findings.append(unchecked(CHECK, "some", said))
     if struck and len(system.pairs):
-        return [*found, unchecked(CHECK, "", "guides take a part of them that no run tells")]
+        return [*findings, unchecked(CHECK, "", "guides take a part of them that no run tells")]
     if not struck:
-        return found
+        return findings
     told = [one.impact.impulses for one in struck if one.impact]
     # What only other events impose has no impulse here.
     names = dict.fromkeys(name for impulses in told for name in impulses)
@@ -149,7 +149,7 @@ def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
         if contacts:
             yield from _rebounds(impacts, along, contacts)
 
-    return [*found, *attempt(CHECK, "", find)]
+    return [*findings, *attempt(CHECK, "", find)]
 
 
 def _momenta(impacts: Impacts, imposed: set[Goal]) -> Finding:

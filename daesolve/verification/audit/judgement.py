@@ -13,13 +13,13 @@ from daesolve.verification.audit.expressions import UncheckableError
 
 def attempt(check: str, subject: str, find: Callable[[], Iterable[Finding]]) -> list[Finding]:
     """Return what a check finds, or that the certificate does not tell what it needs."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     try:
         for finding in find():
-            found.append(finding)
+            findings.append(finding)
     except UncheckableError as error:
-        found.append(unchecked(check, subject, str(error)))
-    return found
+        findings.append(unchecked(check, subject, str(error)))
+    return findings
 
 
 def judge(

@@ -52,9 +52,9 @@ to which the polynomial of that step is continued."""
 def check_jumps(along: Expressions) -> list[Finding]:
     """Hold the jumps of a run against its events, and these against what was posed."""
     certificate, rounds = along.certificate, rounds_of(along.certificate)
-    found = [*_start(certificate, rounds), _continuity(certificate, rounds)]
-    found += _held(certificate, rounds)
-    return [*found, *_resets(certificate, rounds), *check_impacts(along, rounds)]
+    findings = [*_start(certificate, rounds), _continuity(certificate, rounds)]
+    findings += _held(certificate, rounds)
+    return [*findings, *_resets(certificate, rounds), *check_impacts(along, rounds)]
 
 
 # -- the start -------------------------------------------------------------------------------------
@@ -148,11 +148,11 @@ def _held(certificate: Certificate, rounds: Sequence[Round]) -> list[Finding]:
     system, last = certificate.system, len(certificate.starts) - 1
     unknown = {name for event in system.events if not event.listed for name in _changed_by(event)}
     told = {one.place: one for one in rounds}
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name in changed_values(system):
         if name in unknown:
             said = "events change it that runs do not list"
-            found.append(unchecked("discrete value", name, said))
+            findings.append(unchecked("discrete value", name, said))
             continue
         row = certificate.values[name]
         wrong = [k for k in np.flatnonzero(np.diff(row)).tolist() if k not in told]
@@ -164,8 +164,8 @@ def _held(certificate: Certificate, rounds: Sequence[Round]) -> list[Finding]:
         first = min(wrong, default=-1) + 1
         when = float(certificate.starts[first])
         said = f"it is {row[first]:.6g} from t = {when:.6g} s on, which no event says"
-        found.append(judged("discrete value", name, float(len(wrong)), 0.0, when, said))
-    return found
+        findings.append(judged("discrete value", name, float(len(wrong)), 0.0, when, said))
+    return findings
 
 
 def changed_values(system: Any) -> list[str]:
@@ -186,24 +186,24 @@ def _resets(certificate: Certificate, rounds: Sequence[Round]) -> list[Finding]:
     """Hold each round of posed events against what their resets say, kind by kind."""
     events = {event.name: event for event in posed_events(certificate.system)}
     kinds: dict[Kind, list[Round]] = {}
-    found: list[Finding] = []
+    findings: list[Finding] = []
     happened = {record.name for one in rounds for record in one.records}
     for name, law in certificate.decided.items():
         if events.pop(name, None) is not None and name in happened:
             said = f"the law {law} decides what it changes"
-            found.append(unchecked("reset", name, said))
+            findings.append(unchecked("reset", name, said))
     own = [one for one in rounds if all(r.name in events for r in one.records)]
     for one in own:
         if one.held is not None:
             kinds.setdefault(tuple((r.name, r.fired) for r in one.records), []).append(one)
     if unknown := sum(one.held is None for one in own):
         said = f"{unknown} come with a step of an input, or at the start of a part"
-        found.append(unchecked("reset", "some", said))
+        findings.append(unchecked("reset", "some", said))
     for kind, chosen in kinds.items():
         subject = " and ".join(dict.fromkeys(name for name, _ in kind))
         posed = [(events[name], fired) for name, fired in kind]
-        found += attempt("reset", subject, partial(_reset, certificate, subject, posed, chosen))
-    return found
+        findings += attempt("reset", subject, partial(_reset, certificate, subject, posed, chosen))
+    return findings
 
 
 def _reset(
@@ -253,11 +253,11 @@ def after_reset(at: Certificate, event: Event, fired: ca.SX) -> dict[str, np.nda
 
 def check_sampled(along: Expressions) -> list[Finding]:
     """Hold the values of sampled laws against these laws, at the end of each step."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for drive in along.system.drives:
         if drive.period is not None:
-            found += attempt(SAMPLED_LAW, drive.name, partial(_sampled, along, drive))
-    return found
+            findings += attempt(SAMPLED_LAW, drive.name, partial(_sampled, along, drive))
+    return findings
 
 
 def _sampled(along: Expressions, drive: Drive) -> list[Finding]:

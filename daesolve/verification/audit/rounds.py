@@ -52,7 +52,7 @@ def rounds_of(certificate: Certificate) -> list[Round]:
     others = [name for name in held if name not in names]
     ends = np.append(certificate.starts[:1], certificate.starts + certificate.lengths)
     changing = [record for record in certificate.events if record.after is not None]
-    found: list[Round] = []
+    rounds: list[Round] = []
     for (time, before, after), records in groupby(
         changing, lambda one: (one.time, one.detail, one.after or {})
     ):
@@ -66,10 +66,10 @@ def rounds_of(certificate: Certificate) -> list[Round]:
         # Where an input steps, an event may have come before or after that.
         if 0 <= place < len(ends) - 2 and any(held[n][place] != held[n][place + 1] for n in others):
             known = None
-        if known is not None and found and same_instant(time, found[-1].time):
-            known |= {name: found[-1].after.get(name, 0.0) for name in names}
-        found.append(Round([*records], place, before, after, known))
-    return found
+        if known is not None and rounds and same_instant(time, rounds[-1].time):
+            known |= {name: rounds[-1].after.get(name, 0.0) for name in names}
+        rounds.append(Round([*records], place, before, after, known))
+    return rounds
 
 
 def at_instants(

@@ -43,12 +43,12 @@ def audit(certificate: Certificate) -> Audit:
         along = Expressions(certificate)
     except UncheckableError as error:
         return Audit((unchecked("run", "", str(error)),))
-    found = [*check_goals(along), *check_equations(along), *check_jumps(along)]
-    found += [*check_events(along), *check_outputs(along), *check_sampled(along)]
+    findings = [*check_goals(along), *check_equations(along), *check_jumps(along)]
+    findings += [*check_events(along), *check_outputs(along), *check_sampled(along)]
     # The tables that the run used, held against their nodes.
     begin, said = float(certificate.starts[0]), "the run used another piece of it"
-    found += [judged("table", n, off, 1e-9, begin, said) for n, off in along.tables.items()]
-    return Audit(tuple(found))
+    findings += [judged("table", n, off, 1e-9, begin, said) for n, off in along.tables.items()]
+    return Audit(tuple(findings))
 
 
 def merged(parts: Sequence[Audit]) -> Audit:
@@ -56,13 +56,13 @@ def merged(parts: Sequence[Audit]) -> Audit:
 
     Of each check the first contradiction stands, else the largest defect.
     """
-    found: dict[tuple[str, str], Finding] = {}
+    findings: dict[tuple[str, str], Finding] = {}
     for part in parts:
         for finding in part.findings:
             key = finding.check, finding.subject
-            found[key] = _worse(found[key], finding) if key in found else finding
+            findings[key] = _worse(findings[key], finding) if key in findings else finding
     left_out = dict.fromkeys(part.left_out for part in parts if part.left_out)
-    return Audit(tuple(found.values()), "; ".join(left_out))
+    return Audit(tuple(findings.values()), "; ".join(left_out))
 
 
 def _worse(before: Finding, after: Finding) -> Finding:
@@ -116,9 +116,9 @@ def glance(run: Instants) -> Audit:
     except UncheckableError as error:
         return Audit((unchecked("run", "", str(error)),))
     begun = {n: float(run.columns[n][0, 0]) for n in names_of_states(run.system)}
-    found = check_start(run, begun, dict.fromkeys(begun, 0.0), run.turning)
-    found += check_passages(run, along)
-    return Audit((*found, *(check_goals(inside) if run.within.any() else ())))
+    findings = check_start(run, begun, dict.fromkeys(begun, 0.0), run.turning)
+    findings += check_passages(run, along)
+    return Audit((*findings, *(check_goals(inside) if run.within.any() else ())))
 
 
 def check_passages(run: Instants, along: Expressions) -> list[Finding]:
@@ -129,10 +129,10 @@ def check_passages(run: Instants, along: Expressions) -> list[Finding]:
     events = posed_events(along.system)
     if not all(event.listed for event in events):
         return [unchecked("event", "", "runs do not list all events")]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for event in events:
-        found += attempt("event", event.name, partial(_passed, run, along, event))
-    return found
+        findings += attempt("event", event.name, partial(_passed, run, along, event))
+    return findings
 
 
 def _passed(run: Instants, along: Expressions, event: Event) -> Iterator[Finding]:

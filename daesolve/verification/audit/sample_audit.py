@@ -86,23 +86,23 @@ def audit_samples(
     numbers = {**system.parameters.defaults, **dict(parameters or {})}
     at = _instants(system, table, numbers, events, tolerance)
     along = Expressions(at)
-    found = check_goals(along)
+    findings = check_goals(along)
     if events is not None:
-        found += check_passages(at, along)
+        findings += check_passages(at, along)
     elif system.events:
-        found.append(unchecked("event", "", "the samples tell no events"))
+        findings.append(unchecked("event", "", "the samples tell no events"))
     whole = _steps(at, tolerance)
     steps = _smooth(whole, tolerance)
     if not len(steps.starts):
         said = f"no {NODES} samples in a row are so near that they show a smooth motion"
-        return Audit((*found, unchecked("equations of motion", "", said)))
+        return Audit((*findings, unchecked("equations of motion", "", said)))
     steps, missing = with_reactions(steps)
     said = [f"found from the motion, as they are not told: {_listed(missing)}"] * bool(missing)
     rough = len(whole.starts) - len(steps.starts)
     if rough:
         said.append(f"{rough} of {len(whole.starts)} groups of {NODES} samples are too far apart, "
                     "or something jumps there")  # fmt: skip
-    return Audit((*found, *check_equations(Expressions(steps))), "; ".join(said))
+    return Audit((*findings, *check_equations(Expressions(steps))), "; ".join(said))
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -238,8 +238,8 @@ def with_reactions(steps: Certificate) -> tuple[Certificate, list[str]]:
         return steps, []
     owed = rates(np.asarray(balance.quantities)) / steps.lengths[:, None] - balance.load
     pushes = np.moveaxis(pushes * masks, (1, 0), (-2, -1))
-    found = np.linalg.pinv(pushes, rcond=1e-10) @ np.moveaxis(owed, 0, -1)[..., None]
-    rows = {g.reaction_label: found[..., k, 0] for k, g in enumerate(missing)}
+    reactions = np.linalg.pinv(pushes, rcond=1e-10) @ np.moveaxis(owed, 0, -1)[..., None]
+    rows = {g.reaction_label: reactions[..., k, 0] for k, g in enumerate(missing)}
     return replace(steps, columns={**steps.columns, **rows}), [*rows]
 
 
