@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.identities import vanishes
 from daesolve.core.expressions.linear import solve_small
 from daesolve.nonholonomic.constraint_forms import independent_columns, pivots
 

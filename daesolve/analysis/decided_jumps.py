@@ -50,7 +50,7 @@ class Changes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Decision:
+class JumpDecision:
     """A decision made at an instant of a run.
 
     Parameters
@@ -115,7 +115,7 @@ class DecidedJumps:
         self._met_slopes = np.zeros((guards, REMEMBERED, len(by)))
 
     def through(
-        self, decision: Decision, changes: Changes
+        self, decision: JumpDecision, changes: Changes
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Carry derivatives through an instant.
 
@@ -153,14 +153,18 @@ class DecidedJumps:
         return jump.x, jump.p, table[:size], table[size:]
 
     def _again(
-        self, decision: Decision, place: Place, met: np.ndarray, asked: Sequence[int] | None = None
+        self,
+        decision: JumpDecision,
+        place: Place,
+        met: np.ndarray,
+        asked: Sequence[int] | None = None,
     ) -> tuple[Jump | None, np.ndarray]:
         guards = decision.asked if asked is None else asked
         return self._transitions.decided_again(decision.law, place, guards, decision.zeros, met)
 
     def _slope(
         self,
-        decision: Decision,
+        decision: JumpDecision,
         jump: Jump,
         change: Change,
         number: int,
@@ -187,14 +191,14 @@ class DecidedJumps:
         return slope
 
     @staticmethod
-    def _changes_at_once(decision: Decision, by: str, why: str) -> str:
+    def _changes_at_once(decision: JumpDecision, by: str, why: str) -> str:
         return (
             f"at t = {decision.place[0]:.10g} s the decision about contacts, {decision.names}, has "
             f"no derivative by {by}: {why}"
         )
 
     def check_order(
-        self, decision: Decision, change: Change, apart: Sequence[int], by: str
+        self, decision: JumpDecision, change: Change, apart: Sequence[int], by: str
     ) -> None:
         """Refuse guards that pass together here, but separately nearby, if their order matters.
 
@@ -229,19 +233,19 @@ class DecidedJumps:
                 raise NoDerivativeError(self._changes_at_once(decision, by, why))
 
     def _one_by_one(
-        self, decision: Decision, place: Place, apart: Sequence[int], first: int
+        self, decision: JumpDecision, place: Place, apart: Sequence[int], first: int
     ) -> Place:
         """Return the state after one guard passes before the others."""
         rest = [guard for guard in decision.asked if guard not in apart]
         onward = self._after(decision, place, [first, *rest])
         return self._after(decision, onward, [guard for guard in apart if guard != first])
 
-    def _after(self, decision: Decision, place: Place, asked: Sequence[int]) -> Place:
+    def _after(self, decision: JumpDecision, place: Place, asked: Sequence[int]) -> Place:
         """Return the state after guards pass at a place; the place itself if nothing changes."""
         jump, _ = self._again(decision, place, self._met, asked)
         return place if jump is None else (place[0], jump.x, jump.p)
 
-    def _size(self, decision: Decision, change: Change) -> float:
+    def _size(self, decision: JumpDecision, change: Change) -> float:
         """Return the change of a number that changes time, state or values by their own size."""
         time, x, p = decision.place
         tau, state, values = change
@@ -254,7 +258,7 @@ class DecidedJumps:
         ratios = [_largest(of) / (_largest(by) or 1.0) for of, by in pairs]
         return 1.0 / (max(ratios) or 1.0)
 
-    def _moved(self, decision: Decision, change: Change, by: float) -> Place:
+    def _moved(self, decision: JumpDecision, change: Change, by: float) -> Place:
         """Return the place of the instant for another value of a number."""
         start, state, values = decision.place
         x, p = state + by * change[1], values + by * change[2]

@@ -34,7 +34,7 @@ from daesolve.analysis.bracket_equations import BracketEquations, bracket_equati
 from daesolve.analysis.constrained_flow import ConstrainedFlow, constrained_flow
 from daesolve.analysis.logarithmic_gradient import LogarithmicGradient, evidence_of
 from daesolve.analysis.measure_of_fields import measure_of_field
-from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.identities import vanishes
 from daesolve.core.system.system import MechanicalSystem, System
 
 ROUNDING = 1e-11

@@ -30,9 +30,9 @@ from daesolve.analysis.state_field import (
 )
 from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.consistency import sample_states
+from daesolve.core.equations.consistent_start import start_with_modes
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.rank import constraint_rank
-from daesolve.core.equations.starting import started
 from daesolve.core.expressions.singular_values import shortest_solution
 from daesolve.core.posing.symbols import velocity_name
 from daesolve.core.preparation.request import Request, with_inputs
@@ -229,7 +229,7 @@ def linearize(
     system, _ = with_inputs(system, Request(until=time, parameters=named))
     dynamics = system.dynamics
     values = {name: system.owner_of(name).check(name, value) for name, value in named.items()}
-    start, values = started(dynamics, {**dynamics.values, **values}, state, time=time)
+    start, values = start_with_modes(dynamics, {**dynamics.values, **values}, state, time=time)
     numbers = dynamics.value_vector(values)
     return linearize_equations(
         dynamics, start.state, numbers, time=time, coordinates=coordinates, tolerance=tolerance

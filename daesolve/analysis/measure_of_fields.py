@@ -17,10 +17,10 @@ import numpy as np
 import scipy
 
 from daesolve.analysis.logarithmic_gradient import evidence_of, hashed_values
+from daesolve.core.equations.consistent_start import refuse_drives
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.equations.starting import refuse_drives
 from daesolve.core.expressions.evaluation import ArrayFunction
-from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.identities import vanishes
 from daesolve.core.expressions.singular_values import singular_directions
 from daesolve.core.system.consistent_state import check_system
 from daesolve.core.system.system import System

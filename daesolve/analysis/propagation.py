@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import casadi as ca
 import numpy as np
 
-from daesolve.analysis.decided_jumps import Changes, DecidedJumps, Decision, never_held
+from daesolve.analysis.decided_jumps import Changes, DecidedJumps, JumpDecision, never_held
 from daesolve.analysis.variational import (
     changing_values,
     guard_slopes,
@@ -336,7 +336,7 @@ class Propagation:
 
     def _as_decided(
         self, events: Sequence[Happening], place: WholeState, crossed: int | None
-    ) -> Decision | None:
+    ) -> JumpDecision | None:
         """Return the decision of a law; None if a formula resets the state."""
         first = events[0]
         if not self._decides(first):
@@ -347,7 +347,7 @@ class Propagation:
         followed = frozenset(self._indices[event.name] for event in events)
         law = transitions.owner(self._indices[first.name])
         names = ", ".join(repr(event.name) for event in events)
-        return Decision(law, place, first.asked, first.zeros, crossed, followed, names)
+        return JumpDecision(law, place, first.asked, first.zeros, crossed, followed, names)
 
     def _steps(self, events: Sequence[Happening]) -> list[dict[int, tuple[int, ...]]]:
         """Return the simultaneous resets as guards by events; sequential ones follow each other."""
@@ -443,7 +443,7 @@ class Propagation:
         events: Sequence[Happening],
         place: WholeState,
         changes: Changes,
-        decision: Decision | None,
+        decision: JumpDecision | None,
     ) -> None:
         """Note guards that pass here together, but separately if a number changes.
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from daesolve.analysis.constrained_flow import ConstrainedFlow, constrained_flow
 from daesolve.analysis.logarithmic_gradient import LogarithmicGradient, evidence_of
-from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.identities import vanishes
 from daesolve.core.expressions.linear import solve_small
 from daesolve.core.system.system import System
 from daesolve.errors import DegenerateStartError, OutOfRangeError, check_names

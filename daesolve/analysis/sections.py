@@ -22,7 +22,7 @@ from daesolve.core.posing.goals import as_scalar
 from daesolve.core.preparation.beside import in_lane
 from daesolve.core.preparation.preparing import Prepared, prepare
 from daesolve.core.preparation.request import Request
-from daesolve.core.results.showing import Displayable
+from daesolve.core.results.displayable import Displayable
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.record import Happening, RunRecord
 from daesolve.core.run.integration.run_options import (

@@ -18,8 +18,8 @@ import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.jumps import JumpFunction, without
-from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.symbols import symbol

@@ -27,8 +27,8 @@ from daesolve.core.solvers import SOLVERS
 from daesolve.errors import OutOfRangeError
 from daesolve.plugins.analyses import ANALYSES as USUAL_ANALYSES
 from daesolve.plugins.bound_case import BoundCase
+from daesolve.verification.attempts import USUAL_FORMULATIONS, USUAL_SOLVERS, USUAL_TOLERANCES
 from daesolve.verification.comparison import Comparison
-from daesolve.verification.pairing import USUAL_FORMULATIONS, USUAL_SOLVERS, USUAL_TOLERANCES
 
 
 @takes_options

@@ -19,8 +19,8 @@ from daesolve.cli.option_sets import (
 from daesolve.cli.options import CONTRADICTED, COULD_NOT_GO_ON, SourceFile, Until, say, show
 from daesolve.cli.run import shown
 from daesolve.core.posing.measured import columns_of
-from daesolve.core.results.trajectory.reading import stored_run
 from daesolve.core.results.trajectory.results import Outcome
+from daesolve.core.results.trajectory.stored_trajectories import stored_run
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.solving.early_ends import reported_otherwise
 from daesolve.core.run.solving.stored_runs import keep_audit

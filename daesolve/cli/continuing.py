@@ -115,7 +115,7 @@ class ContinuingCaseOptions(DrivenCaseOptions):
 
 
 def _stored(directory: Path) -> Stored:
-    from daesolve.core.results.trajectory.reading import stored_run
+    from daesolve.core.results.trajectory.stored_trajectories import stored_run
 
     stored = stored_run(directory)
     if stored.result is None and stored.locked:

@@ -142,13 +142,13 @@ def answer(
     DaesolveError
         As in `daesolve.analysis.periodic_orbit` and what follows it.
     """
-    from daesolve.analysis.orbits import answers
+    from daesolve.analysis.orbits import presentation
 
     if analysis == "circle-map":
-        return Answer(*answers.circle_answer(_circle(bound, asked), PERIODS))
+        return Answer(*presentation.circle_answer(_circle(bound, asked), PERIODS))
     if analysis == "orbit":
         orbit = _orbit(bound, asked)
-        return Answer(*answers.orbit_answer(orbit), words=str(orbit))
+        return Answer(*presentation.orbit_answer(orbit), words=str(orbit))
     kept = None if out is None else out / POINTS
     follow = _map if analysis == "stability-map" else _branch
     with _stoppable(kept):
@@ -176,7 +176,7 @@ def _stoppable(kept: Path | None) -> Generator[None]:
 
 
 def _branch(bound: BoundCase, asked: OrbitOptions, kept: Path | None, quiet: bool) -> Answer:
-    from daesolve.analysis.orbits import answers, continue_orbit
+    from daesolve.analysis.orbits import continue_orbit, presentation
 
     orbit, over = _orbit(bound, asked), _ranges(asked.over or [])
     name = next(iter(over))
@@ -187,11 +187,11 @@ def _branch(bound: BoundCase, asked: OrbitOptions, kept: Path | None, quiet: boo
 
         step = STEP if asked.step is None else asked.step
         branch = continue_orbit(orbit, over, step=step, out=kept, progress=found)
-    return Answer(*answers.branch_answer(branch, _axes(asked.plot)), words=str(branch))
+    return Answer(*presentation.branch_answer(branch, _axes(asked.plot)), words=str(branch))
 
 
 def _map(bound: BoundCase, asked: OrbitOptions, kept: Path | None, quiet: bool) -> Answer:
-    from daesolve.analysis.orbits import answers
+    from daesolve.analysis.orbits import presentation
     from daesolve.ensembles import sweep_stability
 
     cells = _cells(asked.cells)
@@ -211,7 +211,7 @@ def _map(bound: BoundCase, asked: OrbitOptions, kept: Path | None, quiet: bool) 
             progress=found,
             **_which(bound, asked),
         )
-    return Answer(*answers.map_answer(result))
+    return Answer(*presentation.map_answer(result))
 
 
 @contextmanager

@@ -35,8 +35,8 @@ from daesolve.cli.options import (
 from daesolve.core.preparation.choosing import TAKES_NO_ATOL
 from daesolve.core.results.storage import kind_of, resuming
 from daesolve.core.results.trajectory.in_words import continued_run
-from daesolve.core.results.trajectory.reading import stored_run
 from daesolve.core.results.trajectory.results import Outcome
+from daesolve.core.results.trajectory.stored_trajectories import stored_run
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.sampling import At, every, every_event
 from daesolve.core.run.integration.simulation import Progress

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from daesolve.core.results.showing import Displayable
+from daesolve.core.results.displayable import Displayable
 from daesolve.core.results.storage import located
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.ensembles.audits import SweepAudit

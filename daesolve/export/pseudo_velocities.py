@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.equations.somewhere import somewhere
+from daesolve.core.equations.generic_state import value_at_generic_state
 from daesolve.core.expressions.singular_values import independent_rows
 from daesolve.core.expressions.structure import is_linear
 from daesolve.core.posing.symbols import symbol
@@ -260,5 +260,5 @@ def _independent(dynamics: Dynamics, matrix: ca.SX, p: np.ndarray) -> bool:
     """Return whether the rows of a matrix are independent at a random state."""
     if not matrix.shape[0]:
         return True
-    numbers = somewhere(dynamics, matrix, p)
+    numbers = value_at_generic_state(dynamics, matrix, p)
     return len(independent_rows(numbers, INDEPENDENT)) == matrix.shape[0]

@@ -1,7 +1,7 @@
 """Readable expressions: modes fixed, terms collected, and cancelling parts removed.
 
 Only proved simplifications are made: an entry becomes zero, or independent of a symbol, if
-`identity` shows this everywhere.
+`identities` shows this everywhere.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
-from daesolve.core.expressions.identity import vanishing
+from daesolve.core.expressions.identities import vanishing
 from daesolve.core.expressions.linear import solve_small
 from daesolve.core.expressions.translation import (
     NUMPY_TABLE,

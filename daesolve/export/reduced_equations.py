@@ -22,7 +22,7 @@ from functools import cached_property
 import casadi as ca
 
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.identity import vanishes, vanishing
+from daesolve.core.expressions.identities import vanishes, vanishing
 from daesolve.core.expressions.linear import is_zero
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.system.free_motion import Kinematics, structure_of

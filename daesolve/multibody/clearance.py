@@ -19,12 +19,12 @@ from daesolve.errors import PosingError, UnsupportedError
 from daesolve.multibody.bodies import rate_of
 from daesolve.multibody.checks import check_part, check_size
 from daesolve.multibody.compliance import ComplianceLaw
+from daesolve.multibody.contact_geometry import PinInHole, material
 from daesolve.multibody.contribution import SWITCHED, Contribution, discrete_values, merged
 from daesolve.multibody.joints import Prismatic, Revolute
 from daesolve.multibody.places import PlanarFrame
 from daesolve.multibody.plane_contact import PlaneContact
 from daesolve.multibody.supports import BodySupport, Rubs
-from daesolve.multibody.touching import PinInHole, material
 
 
 @dataclass(frozen=True, eq=False)

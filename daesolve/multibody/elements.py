@@ -15,11 +15,11 @@ from daesolve.core.system.system import Output
 from daesolve.errors import PosingError
 from daesolve.multibody.checks import check_part, check_places, check_size
 from daesolve.multibody.compliance import KelvinVoigt
+from daesolve.multibody.contact_geometry import over_plane
 from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.joint_rows import AnyFrame
 from daesolve.multibody.loads import WOUND, line_between, met
 from daesolve.multibody.places import Frame, Place, PlanarFrame, array, column
-from daesolve.multibody.touching import over_plane
 
 
 @dataclass(frozen=True, eq=False)

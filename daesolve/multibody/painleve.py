@@ -25,9 +25,9 @@ import numpy as np
 from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.names import JAM
 from daesolve.contact.posing.pairs import JAMMED
+from daesolve.core.equations.consistent_start import refuse_drives
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.fitting import fitting_values
-from daesolve.core.equations.starting import refuse_drives
 from daesolve.core.expressions.linear import determinant, is_zero, solve_definite
 from daesolve.core.expressions.singular_values import shortest_solution, singular_values
 from daesolve.core.posing.events import FALLING, Event, Stop

@@ -17,11 +17,11 @@ from daesolve.errors import PosingError
 from daesolve.multibody.bodies import AnyBody, PlanarBody
 from daesolve.multibody.checks import check_name
 from daesolve.multibody.compliance import ComplianceLaw
+from daesolve.multibody.contact_geometry import CircleOnLine, PointOnPlane, SurfaceOnPlane, Touch
 from daesolve.multibody.contribution import NO_VALUES, SIGNED, Contribution, discrete_values
 from daesolve.multibody.places import GROUND, Frame, Place, PlanarFrame, PlanarPoint, Vector, column
 from daesolve.multibody.supports import Rubs, Supporting
 from daesolve.multibody.surfaces import Ends, Surface
-from daesolve.multibody.touching import CircleOnLine, PointOnPlane, SurfaceOnPlane, Touch
 
 LEVEL = Frame(GROUND, ca.SX(3, 1), ca.SX(3, 1), ca.SX.eye(3), ca.SX(3, 1))
 """The plane z = 0."""

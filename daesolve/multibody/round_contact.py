@@ -15,10 +15,10 @@ from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody.bodies import at_start
 from daesolve.multibody.checks import check_size
 from daesolve.multibody.compliance import ComplianceLaw
+from daesolve.multibody.contact_geometry import RoundOnRound, tangents_of
 from daesolve.multibody.contribution import NO_VALUES, SIGNED, discrete_values
 from daesolve.multibody.places import Frame, Place, PlanarFrame, PlanarPoint
 from daesolve.multibody.supports import Rubs, Supporting
-from daesolve.multibody.touching import RoundOnRound, tangents_of
 
 FAR, FARTHEST = 0.25, 0.75
 """How far beyond the equator the normal is when the other end of the axis takes over: while the

@@ -16,9 +16,9 @@ from daesolve.errors import PosingError
 from daesolve.multibody.bodies import rate_of
 from daesolve.multibody.checks import check_name
 from daesolve.multibody.compliance import ComplianceLaw, Push
+from daesolve.multibody.contact_geometry import Touch
 from daesolve.multibody.contribution import NO_VALUES, AppliedForce, Contribution, merged
 from daesolve.multibody.friction_laws import FrictionLaw, RegularisedCoulomb
-from daesolve.multibody.touching import Touch
 
 Rubs = FrictionLaw | Expression | None
 """A law of friction, the coefficient of a contact that decides itself, or none."""

@@ -13,10 +13,10 @@ from daesolve.core.posing.symbols import SymbolVector
 from daesolve.core.system.system import Output
 from daesolve.errors import PosingError
 from daesolve.multibody.checks import check_part, is_of_ground
+from daesolve.multibody.contact_geometry import material
 from daesolve.multibody.contribution import AppliedForce, Contribution, GearedInertia
 from daesolve.multibody.joint_rows import AnyFrame, axis_of
 from daesolve.multibody.places import Frame, PlanarFrame
-from daesolve.multibody.touching import material
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.core.equations.consistency import listed, misses
+from daesolve.core.equations.consistency import list_residuals, smallest_residuals
+from daesolve.core.equations.consistent_start import refuse_drives
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.projection import Level, Projection, terms_of
-from daesolve.core.equations.starting import refuse_drives
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import solve_small
 from daesolve.core.expressions.singular_values import rank
@@ -317,8 +317,8 @@ class _Closure:
         states_met = [state for way in starts if (state := way.met(way.guess)) is not None]
         if not states_met:
             raise ContradictoryGoalsError(
-                f"no positions fulfil {listed(misses(starts[0]))}: the constraints contradict "
-                "each other"
+                f"no positions fulfil {list_residuals(smallest_residuals(starts[0]))}: the "
+                "constraints contradict each other"
             )
         finite = [x for x in states_met if all(np.all(np.isfinite(part)) for part in self._at(x))]
         if not finite:

@@ -16,11 +16,11 @@ from daesolve.core.equations.consistency import (
     sample_states,
     start_value,
 )
+from daesolve.core.equations.consistent_start import refuse_drives
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.projection import metrics
-from daesolve.core.equations.starting import refuse_drives
 from daesolve.core.expressions.evaluation import ArrayFunction
-from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.identities import vanishes
 from daesolve.core.expressions.linear import solve_small
 from daesolve.core.expressions.singular_values import (
     singular_directions,

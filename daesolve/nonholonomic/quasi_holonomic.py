@@ -32,8 +32,8 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.consistency import check_named
-from daesolve.core.equations.somewhere import somewhere
-from daesolve.core.equations.starting import refuse_drives
+from daesolve.core.equations.consistent_start import refuse_drives
+from daesolve.core.equations.generic_state import value_at_generic_state
 from daesolve.core.expressions.singular_values import independent_rows
 from daesolve.core.system.system import MechanicalSystem, unswitched
 from daesolve.errors import InconsistentStateError, PosingError
@@ -374,7 +374,9 @@ def default_coordinates(system: MechanicalSystem) -> tuple[str, ...]:
         pivots = ca.jacobian(ca.vertcat(ca.SX(0, 1), *goals.values()), system.v.vector[rates])
         if ca.depends_on(pivots, ca.vertcat(dynamics.x, dynamics.t)):
             continue
-        if len(independent_rows(somewhere(dynamics, pivots), INDEPENDENT)) == len(rates):
+        if len(independent_rows(value_at_generic_state(dynamics, pivots), INDEPENDENT)) == len(
+            rates
+        ):
             chosen.append(name)
     return tuple(chosen)
 

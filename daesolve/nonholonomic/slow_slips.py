@@ -18,7 +18,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.consistency import check_named
-from daesolve.core.equations.drives import begun
+from daesolve.core.equations.drives import drive_values_at_start
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import solve_definite
 from daesolve.core.expressions.singular_values import singular_directions, unit_length
@@ -163,7 +163,9 @@ class SlipEquations:
 
     def numbers(self, values: Values, t: float, x: np.ndarray) -> np.ndarray:
         """Return p at a state, with each table in the right piece."""
-        looked_up = begun(self.dynamics, values, x, t) if self.dynamics.drives else {}
+        looked_up = (
+            drive_values_at_start(self.dynamics, values, x, t) if self.dynamics.drives else {}
+        )
         return self.dynamics.value_vector({**values, **looked_up})
 
     def slow(self, t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.consistency import check_named, sample_states, start_value
-from daesolve.core.equations.drives import begun
+from daesolve.core.equations.drives import drive_values_at_start
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.rank import RANK_TOLERANCE, check_mass
 from daesolve.core.expressions.evaluation import ArrayFunction
@@ -231,7 +231,7 @@ class DiracModel:
         x = self._full_state(check_named("state", state), t, p)
         if dynamics.drives:
             # Each table is in the piece of this time and state.
-            p = dynamics.value_vector({**changed, **begun(dynamics, changed, x, t)})
+            p = dynamics.value_vector({**changed, **drive_values_at_start(dynamics, changed, x, t)})
         return self._motion_at(t, x, p, self._scale(t, x, p))
 
     def _motion_at(self, t: float, x: np.ndarray, p: np.ndarray, scale: float) -> SlowMotion:

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.equations.somewhere import somewhere
+from daesolve.core.equations.generic_state import value_at_generic_state
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import solve_small
 from daesolve.core.expressions.singular_values import independent_rows
@@ -373,7 +373,7 @@ def _solved(
     for index, name in enumerate(ordered):
         if ca.depends_on(pivots[index, :], rates):
             raise PosingError(f"the goal {name!r} is not linear in the rates that it is solved for")
-    chosen = independent_rows(somewhere(dynamics, pivots), INDEPENDENT)
+    chosen = independent_rows(value_at_generic_state(dynamics, pivots), INDEPENDENT)
     if len(chosen) < len(names):
         rest = f"{', '.join(names)}: the goals determine {len(chosen)} of {len(names)} rates"
         raise PosingError(f"the constraints cannot be solved for the rates of {rest}")

@@ -24,7 +24,7 @@ from typing import Literal, get_args
 
 import casadi as ca
 
-from daesolve.core.equations.somewhere import somewhere
+from daesolve.core.equations.generic_state import value_at_generic_state
 from daesolve.core.expressions.linear import orthogonal_rows, solve_definite, solve_small
 from daesolve.core.expressions.singular_values import independent_rows
 from daesolve.core.posing.events import Event, Reset, joined
@@ -453,7 +453,10 @@ def _combination(solution: Substitution) -> ca.SX:
     """
     count = len(solution.remaining)
     gradients = solution.gradients
-    if len(independent_rows(somewhere(solution.dynamics, gradients), INDEPENDENT)) < count:
+    if (
+        len(independent_rows(value_at_generic_state(solution.dynamics, gradients), INDEPENDENT))
+        < count
+    ):
         raise PosingError(
             f"the goals {', '.join(solution.remaining)} depend on each other, and so do their "
             "reactions: leave one of them out"

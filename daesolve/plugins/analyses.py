@@ -14,7 +14,7 @@ from daesolve.analysis.linearization import linearize_equations
 from daesolve.analysis.sensitivity import Sensitivity
 from daesolve.contact.friction.stiction import stiction_at
 from daesolve.contact.friction.variants import VariantProblem
-from daesolve.core.equations.drives import begun
+from daesolve.core.equations.drives import drive_values_at_start
 from daesolve.core.equations.rank import Decoupling, decoupling
 from daesolve.core.system.system import MechanicalSystem, System
 from daesolve.errors import OutOfRangeError, PosingError, UnsupportedError, unknown_name
@@ -63,7 +63,9 @@ class Subject:
         """The values of everything that can vary between runs, in the order of the symbols."""
         dynamics = self.system.dynamics
         values = {**dynamics.values, **self.values}
-        return dynamics.value_vector(values | begun(dynamics, values, self.start, self.time))
+        return dynamics.value_vector(
+            values | drive_values_at_start(dynamics, values, self.start, self.time)
+        )
 
     @property
     def mechanical(self) -> MechanicalSystem:

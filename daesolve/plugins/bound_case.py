@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from daesolve.core.equations.consistency import Start, check_named, start_value
+from daesolve.core.equations.consistent_start import start_with_modes
 from daesolve.core.equations.kept_outputs import met_by
-from daesolve.core.equations.starting import started
 from daesolve.core.formulations import Formulation
 from daesolve.core.preparation.naming import made_by_name
 from daesolve.core.preparation.request import Request
-from daesolve.core.results.showing import Displayable
+from daesolve.core.results.displayable import Displayable
 from daesolve.core.results.storage import located
 from daesolve.core.results.trajectory.results import Continuable
-from daesolve.core.results.trajectory.trajectory import Trajectory, remembered
+from daesolve.core.results.trajectory.trajectory import Trajectory, remember_latest
 from daesolve.core.run.integration.run_options import (
     Initial,
     RunOptions,
@@ -237,7 +237,7 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         return self._with_sources(replace(run, description=described))
 
     def _with_sources(self, run: Trajectory) -> Trajectory:
-        return remembered(replace(run, sources=tuple(self.problem.sources), origin=self))
+        return remember_latest(replace(run, sources=tuple(self.problem.sources), origin=self))
 
     def solve_options(self, until: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of `daesolve.solve` for the case: its own, and other options.
@@ -428,7 +428,9 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         """
         (guess, initial), dynamics = self.guess(), self.system.dynamics
         values = {**dynamics.values, **self.values}
-        return started(dynamics, values, initial, guess=guess, time=self.case.start_time)[0]
+        return start_with_modes(dynamics, values, initial, guess=guess, time=self.case.start_time)[
+            0
+        ]
 
     def guess(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the guess of the states, and which of them to keep.

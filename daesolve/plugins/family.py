@@ -23,8 +23,8 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.multibody.drawing import Drawing
-from daesolve.multibody.drawing.systems import drawing_of_system
-from daesolve.multibody.drawing.viewing import FROM_THE_FRONT
+from daesolve.multibody.drawing.system_drawing import drawing_of_system
+from daesolve.multibody.drawing.views import FROM_THE_FRONT
 from daesolve.plugins.foreign import called
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 
 from daesolve.core.preparation.extensions import BrokenPlugin, load, offered
 from daesolve.core.preparation.request import Redundant
-from daesolve.core.results.showing import Displayable
+from daesolve.core.results.displayable import Displayable
 from daesolve.core.system.system import ControlSystem, MechanicalSystem
 from daesolve.errors import (
     ModelFileError,
@@ -24,7 +24,7 @@ from daesolve.errors import (
     is_one_of,
     unknown_name,
 )
-from daesolve.multibody.drawing.mechanisms import drawing_of
+from daesolve.multibody.drawing.mechanism_drawing import drawing_of
 from daesolve.multibody.model_files import FileMechanism, FileStart, read
 from daesolve.multibody.model_files.parsing import SUFFIXES, digest_of_model
 from daesolve.plugins.bound_case import BoundCase

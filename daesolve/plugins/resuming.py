@@ -11,8 +11,8 @@ from daesolve.core.formulations import Formulation
 from daesolve.core.preparation.naming import formulation_of, solver_of
 from daesolve.core.preparation.preparing import prepare
 from daesolve.core.results.storage import Stored, kind_of, resuming
-from daesolve.core.results.trajectory.reading import stored_run
-from daesolve.core.results.trajectory.trajectory import Trajectory, remembered
+from daesolve.core.results.trajectory.stored_trajectories import stored_run
+from daesolve.core.results.trajectory.trajectory import Trajectory, remember_latest
 from daesolve.core.run.integration.simulation import Progress
 from daesolve.core.run.solving.descriptions import check_same, processor, versions
 from daesolve.core.run.solving.early_ends import warned_of
@@ -114,7 +114,7 @@ def resume(
     end = asked["until"] if until is None else until
     with showing(progress, prepared.start_time, end) as report:
         run = go_on(directory, prepared, until, report, tell, remark, given)
-    return warned_of(remembered(replace(run, sources=tuple(papers))))
+    return warned_of(remember_latest(replace(run, sources=tuple(papers))))
 
 
 def reopened(directory: Path | str, source: Problem, tell: Tell | None = None) -> Trajectory:

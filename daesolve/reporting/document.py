@@ -16,7 +16,7 @@ import numpy as np
 
 from daesolve.core.encoding import is_array, is_list, is_mapping, is_tuple
 from daesolve.core.results.storage import Stored
-from daesolve.core.results.trajectory.joining import KINDS, ROWS, first_oscillations
+from daesolve.core.results.trajectory.curves import KINDS, ROWS, first_oscillations
 from daesolve.core.results.trajectory.results import Drift, EventRecord, Outcome
 from daesolve.core.results.trajectory.samples import StoredSamples
 from daesolve.core.results.trajectory.trajectory import Trajectory

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.core.results.trajectory.joining import Series, joinable
+from daesolve.core.results.trajectory.curves import Series, joinable
 from daesolve.errors import DaesolveError
 from daesolve.multibody.drawing import (
     Arrow,
@@ -26,7 +26,7 @@ from daesolve.multibody.drawing import (
     moves,
     names,
 )
-from daesolve.multibody.drawing.placing import evaluate_all
+from daesolve.multibody.drawing.placement import evaluate_all
 from daesolve.reporting.document import NO_PICTURE, ReportError
 from daesolve.reporting.excerpt import Excerpt, Mark
 from daesolve.reporting.facts import short, title

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.results.trajectory.joining import FEWEST, KINDS
+from daesolve.core.results.trajectory.curves import FEWEST, KINDS
 from daesolve.core.results.trajectory.samples import Recorded, Samples, StoredSamples
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.system.system import ControlSystem, MechanicalSystem
 from daesolve.errors import Tell
-from daesolve.multibody.drawing.systems import drawing_of_points, drawing_of_system
-from daesolve.multibody.drawing.viewing import FROM_THE_FRONT
+from daesolve.multibody.drawing.system_drawing import drawing_of_points, drawing_of_system
+from daesolve.multibody.drawing.views import FROM_THE_FRONT
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
 from daesolve.reporting.document import NO_PICTURE, DrawingRule, with_drawing, with_note

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from daesolve.core.encoding import from_json, is_list, is_mapping
 from daesolve.core.results.storage.files import OPENING
-from daesolve.core.results.trajectory.joining import KINDS, has_curves
+from daesolve.core.results.trajectory.curves import KINDS, has_curves
 from daesolve.core.results.trajectory.samples import Recorded
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import ArchiveError

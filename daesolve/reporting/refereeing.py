@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from daesolve.core.run.solving.descriptions import versions
-from daesolve.multibody.referee.refereeing import Refereed
+from daesolve.multibody.referee.refereeing import RefereeReport
 from daesolve.multibody.referee.verdict import RefereeVerdict, Side, order
 from daesolve.reporting.content import ContentPart, ContentTable, figure_parts, page_of, sentence
 from daesolve.reporting.document import DrawingRule, dump, fields_of, plain, replace_file
@@ -158,7 +158,7 @@ def referee_text(document: Document) -> RenderableType:
     return Group(title, WrappedText(Text(subtitle(document))), Text(), table, Text(), *lines)
 
 
-def stills(found: Refereed, rule: DrawingRule) -> list[Still]:
+def stills(found: RefereeReport, rule: DrawingRule) -> list[Still]:
     """Return the bodies at the end by each package; nothing where their drawing is none.
 
     Parameters

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.results.trajectory.joining import (
+from daesolve.core.results.trajectory.curves import (
     FEWEST,
     Series,
     at_rest,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.core.results.trajectory.joining import LEAST_RANGE
+from daesolve.core.results.trajectory.curves import LEAST_RANGE
 from daesolve.multibody.drawing import (
     Arrow,
     Circle,

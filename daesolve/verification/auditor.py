@@ -11,7 +11,7 @@ import numpy as np
 
 from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.preparation.preparing import Prepared
-from daesolve.core.results.trajectory.findings import Audit, Finding, judged, unchecked
+from daesolve.core.results.trajectory.findings import Audit, Finding, finding_for, unchecked
 from daesolve.core.results.trajectory.results import EventRecord
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.replay import Again, PassedError, Stage
@@ -140,7 +140,7 @@ class Auditor:
         off, name, time = max(defects)
         said = f"{name} is {off:.1g} of its largest value away from the motion at t = {time:.6g} s"
         allowed = max(SAME, STEPS_OFF * self.prepared.solver.step_tolerance)
-        return (judged("samples", "", off, allowed, time, said), *rest)
+        return (finding_for("samples", "", off, allowed, time, said), *rest)
 
     def _kept_ends(self, stage: Stage, run: Trajectory) -> np.ndarray | None:
         """Return the ends of accepted steps if a run has kept the motion within all of them."""

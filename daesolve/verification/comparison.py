@@ -12,7 +12,7 @@ import numpy as np
 
 from daesolve.core.formulations import Formulation
 from daesolve.core.interruptions import interruption_left
-from daesolve.core.results.showing import Displayable
+from daesolve.core.results.displayable import Displayable
 from daesolve.core.results.trajectory.results import Continuable, Drift, Outcome
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.run_options import Initial, RunOptions, check_options
@@ -32,7 +32,7 @@ from daesolve.errors import (
     is_number,
     readable,
 )
-from daesolve.verification.pairing import Attempt, Refused, attempts
+from daesolve.verification.attempts import Attempt, Refused, attempts
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 from daesolve.verification.second_run import (
     Difference,

@@ -1,7 +1,7 @@
 import casadi as ca
 import numpy as np
 
-from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.identities import vanishes
 from daesolve.export.readable_expressions import collected, decided, simplified, solved, with_values
 
 a, b, u, w, m = (ca.SX.sym(name) for name in ("a", "b", "u", "w", "m"))

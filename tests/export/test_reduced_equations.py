@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.identities import vanishes
 from daesolve.export.reduced_equations import reduced_equations
 from daesolve.plugins import registry
 

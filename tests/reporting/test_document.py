@@ -138,7 +138,7 @@ def test_of_a_long_run_few_samples_are_kept_evenly_and_the_first_stretch_whole(s
 
 
 def test_the_opening_is_bounded(stored, monkeypatch):
-    monkeypatch.setattr(import_module("daesolve.core.results.trajectory.joining"), "OPENING", 30)
+    monkeypatch.setattr(import_module("daesolve.core.results.trajectory.curves"), "OPENING", 30)
     opening = load(stored, 41)["opening"]
     assert 15 < len(opening["times"]) == len(opening["outputs"]["energy"]) <= 30
     np.testing.assert_allclose(np.diff(opening["times"]), opening["times"][1], rtol=1e-12)

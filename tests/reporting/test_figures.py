@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from daesolve.core.results.trajectory.joining import Series, rate_name, turning_points
+from daesolve.core.results.trajectory.curves import Series, rate_name, turning_points
 from daesolve.reporting import figures
 from daesolve.reporting.facts import agreement, labels
 from daesolve.reporting.figures.accuracy import largest_unaccounted, terms, unaccounted

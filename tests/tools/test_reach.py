@@ -18,7 +18,7 @@ cart = "daesolve_problems.cart:problem"
 """
 LAYERS = """
 [[tool.importlinter.contracts]]
-ignore_imports = ["daesolve.core.results.showing -> daesolve.pages"]
+ignore_imports = ["daesolve.core.results.displayable -> daesolve.pages"]
 """
 TREE = {
     "pyproject.toml": LAYERS,
@@ -29,7 +29,7 @@ TREE = {
     "from .plugins.registry import problem as problem\n__version__: str",
     "daesolve/__main__.py": "from daesolve.cli.app import main",
     "daesolve/a.py": "def solve():\n    from daesolve.late import inner",
-    "daesolve/b.py": "from daesolve.core.results.showing import Shown\nclass Run(Shown): ...",
+    "daesolve/b.py": "from daesolve.core.results.displayable import Shown\nclass Run(Shown): ...",
     "daesolve/cli/__init__.py": "",
     "daesolve/cli/app.py": "import importlib\ndef main(name):\n"
     "    importlib.import_module(f'daesolve.cli.{name}')",
@@ -42,7 +42,7 @@ TREE = {
     "daesolve/runs.py": "import daesolve.events\ndef go():\n    daesolve.events.all_laws()",
     "daesolve/plugins/__init__.py": "",
     "daesolve/plugins/registry.py": "def problem(name): ...",
-    "daesolve/core/results/showing.py": "class Shown:\n"
+    "daesolve/core/results/displayable.py": "class Shown:\n"
     "    def plot(self):\n        import daesolve.pages",
     "daesolve/core/solvers/__init__.py": "from .one import One\n"
     "from .two import Two\nALL = One, Two",

@@ -16,8 +16,8 @@ from daesolve.core.formulations import Formulation
 from daesolve.core.results.trajectory.results import EventRecord, Outcome
 from daesolve.core.solvers import SegmentEnd, Solver
 from daesolve.errors import OutOfRangeError, UnknownNameError, UnsupportedError
+from daesolve.verification.attempts import attempts, distinct_names, with_tolerance
 from daesolve.verification.comparison import ComparedRun
-from daesolve.verification.pairing import attempts, distinct_names, with_tolerance
 from daesolve.verification.second_run import compare_resets, difference
 from tests.billiards import sinai_billiard
 from tests.contact.friction.test_sliding import BACKWARDS, timed_prism

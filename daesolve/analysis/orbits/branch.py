@@ -18,7 +18,7 @@ from daesolve.analysis.orbits.orbit_search import finished
 from daesolve.analysis.orbits.shooting import shoot, slopes_of
 from daesolve.analysis.orbits.special_points import Kind, confirmed_value, resonance
 from daesolve.analysis.orbits.switching import UNSWITCHED, switched
-from daesolve.core.results.showing import Displayable
+from daesolve.core.results.displayable import Displayable
 from daesolve.errors import (
     NotPeriodicError,
     OutOfRangeError,

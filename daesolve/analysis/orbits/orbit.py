@@ -18,7 +18,7 @@ from daesolve.analysis.orbits.monodromy import (
 from daesolve.analysis.orbits.newton import NewtonSolution
 from daesolve.analysis.orbits.nodes import flown
 from daesolve.analysis.orbits.shooting import Task
-from daesolve.core.results.showing import Displayable
+from daesolve.core.results.displayable import Displayable
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.results import EventRecord
 from daesolve.core.results.trajectory.trajectory import Trajectory

@@ -11,8 +11,8 @@ import numpy as np
 from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.names import ACCUMULATED, JAM, REST
 from daesolve.core.equations.consistency import check_named
-from daesolve.core.equations.starting import refuse_drives
-from daesolve.core.expressions.identity import vanishes
+from daesolve.core.equations.consistent_start import refuse_drives
+from daesolve.core.expressions.identities import vanishes
 from daesolve.core.posing.goals import Goal, Invariant
 from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import MechanicalSystem

@@ -12,7 +12,7 @@ from daesolve.contact.decisions import Contacts
 from daesolve.contact.posing.contact_rows import ContactFriction, ContactRow, contacts_in
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.evaluation import Evaluator
-from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.identities import vanishes
 from daesolve.core.results.trajectory.results import Impact
 from daesolve.errors import ResetError, UnsupportedError
 
@@ -135,7 +135,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ContactOutcome:
     """What was decided: place and mode after it, what is closed in it, events and impacts.
 
     `hit` and `settled` say which contacts closed, and which of these stay though they would bounce;

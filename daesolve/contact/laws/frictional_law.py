@@ -24,8 +24,8 @@ from daesolve.contact.laws.contact_functions import at_rest, functions_of
 from daesolve.contact.laws.frictional_impacts import STILL, CollisionResolver, without_rounding
 from daesolve.contact.laws.frictional_instant import (
     Arrival,
+    ContactOutcome,
     DecisionState,
-    Outcome,
     Rates,
     TouchingContacts,
 )
@@ -199,12 +199,14 @@ class FrictionalContactLaw(SwitchingLaw):
             assert self._jam is not None
             events.insert(0, self._jam.event)
         alike = self._numbers.are_alike(p, p_after)
-        outcome = Outcome(
+        outcome = ContactOutcome(
             place, p_after, now, events, impacts, hit, settled, lambda _: rests, alike
         )
         yield from self._conclude(arrival, outcome, book)
 
-    def _conclude(self, arrival: Arrival, outcome: Outcome, book: GuardBook) -> Iterator[Jump]:
+    def _conclude(
+        self, arrival: Arrival, outcome: ContactOutcome, book: GuardBook
+    ) -> Iterator[Jump]:
         """Yield the jump of an outcome, if anything changes."""
         time, p, events = arrival.place.time, outcome.p, outcome.events
         place = self._collisions.separate(outcome.place, arrival.before & ~outcome.now)

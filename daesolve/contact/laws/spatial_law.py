@@ -19,8 +19,8 @@ from daesolve.contact.laws.contact_functions import are_still, at_rest
 from daesolve.contact.laws.frictional_impacts import STILL
 from daesolve.contact.laws.frictional_instant import (
     Arrival,
+    ContactOutcome,
     DecisionState,
-    Outcome,
     Rates,
     TouchingContacts,
     speeds_of,
@@ -36,7 +36,7 @@ from daesolve.contact.laws.spatial_modes import (
     step_until,
     values_for_transitions,
 )
-from daesolve.contact.posing.contact_rows import SpatialRubbing, contacts_in
+from daesolve.contact.posing.contact_rows import SpatialFriction, contacts_in
 from daesolve.contact.posing.names import SET_OUT
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.law import Jump, Setting
@@ -74,7 +74,7 @@ class SpatialContactLaw(FrictionalContactLaw):
             return np.array(own)[:, None] + np.arange(count)
 
         self._rubbing = [
-            row.rubbing if isinstance(row.rubbing, SpatialRubbing) else None
+            row.rubbing if isinstance(row.rubbing, SpatialFriction) else None
             for row in contacts_in(setting.dynamics)
         ]
         self._halting = guards("begins_to_stick", 2)
@@ -124,7 +124,7 @@ class SpatialContactLaw(FrictionalContactLaw):
             before, now, hit, partial(self._spatial_events, p, p_after, turned)
         )
         rests = partial(self._rests, zero=zero)
-        outcome = Outcome(place, p_after, now, events, impacts, hit, settled, rests)
+        outcome = ContactOutcome(place, p_after, now, events, impacts, hit, settled, rests)
         begun = (self._values(p_after, "heads") == 1.0) & (self._values(p_after, "begun") == time)
         for jump in self._conclude(arrival, outcome, book):
             book.armed[self._halting[begun, 1]] = False
@@ -431,6 +431,6 @@ class SpatialContactLaw(FrictionalContactLaw):
         return [*events, rubbing.shares] if np.any(before[shares] != after[shares]) else events
 
 
-def _places(rubbing: SpatialRubbing, what: str) -> Any:
+def _places(rubbing: SpatialFriction, what: str) -> Any:
     places = getattr(rubbing, what)
     return places if isinstance(places, int) else list(places)

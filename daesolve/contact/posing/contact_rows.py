@@ -67,7 +67,7 @@ class ContactFriction:
 
 
 @dataclass(frozen=True, eq=False)
-class SpatialRubbing(ContactFriction):
+class SpatialFriction(ContactFriction):
     """The friction of a contact in space; `row` is the first of its two directions of slip.
 
     Parameters
@@ -107,7 +107,7 @@ class SpatialRubbing(ContactFriction):
         rows: Sequence[str],
         names: Sequence[str],
         events: Sequence[str],
-    ) -> SpatialRubbing:
+    ) -> SpatialFriction:
         """Return the friction of a contact from that along the first direction of its slip."""
 
         def places(what: str) -> tuple[int, ...]:
@@ -115,7 +115,7 @@ class SpatialRubbing(ContactFriction):
             return tuple(names.index(one) for one in both if one in names)
 
         own = {part.name: getattr(first, part.name) for part in fields(first)}
-        return SpatialRubbing(
+        return SpatialFriction(
             **own,
             second=rows.index(f"{name}_stuck_2"),
             sticks_second=names.index(f"sticks_{name}_2"),
@@ -193,7 +193,7 @@ class ContactRow(UnilateralRow):
     @property
     def shares_loads(self) -> bool:
         """Whether it is in space and rubs: as the fourth foot of a body, it may share a load."""
-        return isinstance(self.rubbing, SpatialRubbing)
+        return isinstance(self.rubbing, SpatialFriction)
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,9 +336,9 @@ def _rubbing(
     )
     if contact.in_space is None:
         return plane
-    return SpatialRubbing.beside(plane, name, rows, names, events)
+    return SpatialFriction.beside(plane, name, rows, names, events)
 
 
 def in_space(rows: Sequence[ContactRow]) -> bool:
     """Return whether a contact with friction has two directions of slip."""
-    return any(isinstance(row.rubbing, SpatialRubbing) for row in rows)
+    return any(isinstance(row.rubbing, SpatialFriction) for row in rows)

@@ -15,7 +15,7 @@ from typing import ClassVar, TypeVar
 import casadi as ca
 import numpy as np
 
-from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.identities import vanishes
 from daesolve.core.posing.events import RISING, Action, Event, Reset, joined
 from daesolve.core.posing.goals import AnyGoal, Expression, Nonholonomic, Relation
 from daesolve.core.posing.symbols import Interval, Parameters

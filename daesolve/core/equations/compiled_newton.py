@@ -9,18 +9,18 @@ import sys
 
 import numpy as np
 
-from daesolve.core.expressions import compiling, machine
-from daesolve.core.expressions.compiling import kept, long, part, version_of
+from daesolve.core.expressions import compilation, machine
+from daesolve.core.expressions.compilation import announce, compile_once, inline_part, version_of
 from daesolve.core.expressions.machine import run_once
 
-VERSION = version_of(compiling, sys.modules[__name__]), machine.VERSION
+VERSION = version_of(compilation, sys.modules[__name__]), machine.VERSION
 """The version of this code, and of the machine."""
 SWEEPS = 40
 """Sweeps over all pairs of rows, which are orthogonal to rounding long before."""
 ROUNDING = 1e-15
 
 
-@part
+@inline_part
 def solve_shortest(matrix, right, least, found):
     """Find the shortest x for which matrix @ x is closest to the right side.
 
@@ -66,8 +66,8 @@ def solve_shortest(matrix, right, least, found):
                 found[k] += right[i] / squares[i] * matrix[i, k]
 
 
-@kept
-@long("Newton's method", 1.0)
+@compile_once
+@announce("Newton's method", 1.0)
 # Long: one iteration, and what ends them.
 def newton(
     version, runs, codes, memory, places, columns, moving, inverse_root, leaps, limits, x, best

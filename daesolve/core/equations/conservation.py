@@ -17,10 +17,10 @@ import numpy as np
 
 from daesolve.core.equations.consistency import instantaneous
 from daesolve.core.equations.dynamics import Dynamics, GoalRow, InvariantRow
-from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.evaluation import Evaluator
-from daesolve.core.expressions.identity import at_random_points, vanishes
+from daesolve.core.expressions.identities import at_random_points, vanishes
 from daesolve.core.expressions.linear import solve_definite
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.singular_values import (
     null_space,
     singular_directions,

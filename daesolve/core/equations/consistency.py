@@ -211,7 +211,7 @@ def _refusal(
     """Return a message on which goals fail, by how much, and which given values conflict."""
     level = projection.level
     names = dynamics.labels.states
-    missed = misses(projection)
+    missed = smallest_residuals(projection)
     for title, miss in missed.items():
         if not np.isfinite(miss):
             where = "at the start, or its rate is not finite there; start where it is regular"
@@ -225,8 +225,8 @@ def _refusal(
             if movable
             else f"leave one of {', '.join(held)} open, or give values that fulfil it"
         ) + _opening_advice(dynamics, missed)
-        return InconsistentStateError(f"the start violates {listed(missed)}; {advice}")
-    missed = misses(whole)
+        return InconsistentStateError(f"the start violates {list_residuals(missed)}; {advice}")
+    missed = smallest_residuals(whole)
     if kept := [name for name in start if name in level.goals and name not in names]:
         return InconsistentStateError(
             f"no state near the guess has the given {' and '.join(kept)}: leave one of them open, "
@@ -234,13 +234,14 @@ def _refusal(
         )
     if len(missed) > 1:
         return ContradictoryGoalsError(
-            f"no state near the start fulfils {listed(missed)} together: they contradict each other"
+            f"no state near the start fulfils {list_residuals(missed)} together: "
+            "they contradict each other"
         )
     advice = "and no state near the guess fulfils it; give a better start"
-    return InconsistentStateError(f"the start violates {listed(missed)}, {advice}")
+    return InconsistentStateError(f"the start violates {list_residuals(missed)}, {advice}")
 
 
-def misses(projection: Projection) -> dict[str, float]:
+def smallest_residuals(projection: Projection) -> dict[str, float]:
     """Return the smallest residuals of the goals of a level: title -> residual."""
     level = projection.level
     x = projection.least_miss()
@@ -255,7 +256,7 @@ def misses(projection: Projection) -> dict[str, float]:
     }
 
 
-def listed(missed: Mapping[str, float]) -> str:
+def list_residuals(missed: Mapping[str, float]) -> str:
     """List goals with their residuals: title -> residual."""
     *parts, last = [f"{title} (by {abs(miss):.6g})" for title, miss in missed.items()]
     return f"{', '.join(parts)} and {last}" if parts else last

@@ -14,7 +14,7 @@ from daesolve.core.posing.inputs import PythonLaw
 from daesolve.core.posing.symbols import symbol
 
 
-def begun(
+def drive_values_at_start(
     dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, time: float
 ) -> dict[str, float]:
     """Return the discrete values of tables and sampled laws at the start.
@@ -54,7 +54,7 @@ def _functions(dynamics: Dynamics) -> dict[str, tuple[CalledLaw | None, ca.Funct
     }
 
 
-def leaning(
+def falling_arguments(
     dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, time: float
 ) -> dict[str, float]:
     """Return which arguments of tables fall at the start; at rest the second rate decides.
@@ -62,7 +62,7 @@ def leaning(
     Parameters
     ----------
     dynamics, values, state, time
-        As in `begun`.
+        As in `drive_values_at_start`.
     """
     leans = {name: value for row in dynamics.drives for name, value in row.leans.items()}
     if not leans:

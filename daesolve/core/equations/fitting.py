@@ -15,7 +15,7 @@ from daesolve.core.equations.borders import Borders
 from daesolve.core.equations.consistency import instantaneous
 from daesolve.core.equations.dynamics import Dynamics, ResetRow
 from daesolve.core.equations.scaled_rows import RANK_TOLERANCE
-from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.singular_values import shortest_solution, unit_length
 from daesolve.core.posing.events import Event
 from daesolve.errors import VARIANT_ERRORS, DegenerateStartError, InconsistentStateError

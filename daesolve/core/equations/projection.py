@@ -19,9 +19,9 @@ import scipy
 from daesolve.core.equations.dynamics import Dynamics, GoalRow
 from daesolve.core.equations.least_steps import DENSE_FROM, DEPENDENT, along, cheapest
 from daesolve.core.expressions.blocks import StateFunction
-from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.expressions.linear import SPARSE_FROM
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.term_sizes import ROUNDING, term_sizes
 from daesolve.core.expressions.translation import function_of
 
@@ -366,12 +366,12 @@ class Projection:
         """Return the result of `_least`, for a few equations by compiled code."""
         # numba is imported only when needed.
         from daesolve.core.equations import compiled_newton
-        from daesolve.core.expressions import compiling
+        from daesolve.core.expressions import compilation
 
         compiled: Any = compiled_newton
         program, best = StateFunction(column, self.p), np.empty(len(x))
         program(self.t, x)
-        newton = compiling.for_size(compiled.newton, WORK * len(self.level.columns) ** 3)
+        newton = compilation.for_size(compiled.newton, WORK * len(self.level.columns) ** 3)
         with np.errstate(all="ignore"):
             error = newton(
                 compiled.VERSION, *program.program, program.places, self.level.columns,

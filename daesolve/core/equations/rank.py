@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from daesolve.core.equations.consistency import listed, misses
+from daesolve.core.equations.consistency import list_residuals, smallest_residuals
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.projection import Projection, levels, metrics
 from daesolve.core.equations.scaled_rows import RANK_TOLERANCE, scaled_constraints
@@ -308,8 +308,8 @@ def _check_agreement(
 
 def _contradiction(missed: dict[str, float], t: float) -> ContradictoryGoalsError:
     return ContradictoryGoalsError(
-        f"at t = {t:g} s nothing fulfils {listed(missed)} together: they depend on each other, "
-        "but contradict each other"
+        f"at t = {t:g} s nothing fulfils {list_residuals(missed)} together: they depend on "
+        "each other, but contradict each other"
     )
 
 
@@ -346,7 +346,7 @@ def _missed_later(
         return {}
     metric = metrics(dynamics, t, x, values)[0]
     projection = Projection(level, metric, t, x, values, level.columns)
-    return {} if projection.met(x) is not None else misses(projection)
+    return {} if projection.met(x) is not None else smallest_residuals(projection)
 
 
 def _check_influence(
@@ -364,7 +364,7 @@ def _check_influence(
         )
 
 
-def undetermined(parts: Mapping[str, np.ndarray]) -> np.ndarray:
+def undetermined_reactions(parts: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return combinations of reactions that no goal and no relation determines at a state.
 
     Parameters
@@ -412,7 +412,7 @@ def friction_on_redundant(
         parts = dynamics.matrices(t, x, values)
         if np.array_equal(parts["influence"], parts["jacobian"].T):
             continue
-        loose = undetermined(parts)
+        loose = undetermined_reactions(parts)
         if not loose.size:
             continue
         factor = np.linalg.cholesky(parts["mass"])

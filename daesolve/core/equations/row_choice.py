@@ -28,7 +28,7 @@ from daesolve.core.equations.dynamics import Dynamics, GoalRow
 from daesolve.core.equations.projection import Level, Projection, levels, metrics
 from daesolve.core.equations.scaled_rows import without_rounding
 from daesolve.core.expressions.blocks import evaluate_block
-from daesolve.core.expressions.identity import is_combination
+from daesolve.core.expressions.identities import is_combination
 from daesolve.core.expressions.singular_values import equilibrated, singular_directions
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.posing.value_names import ValueKind
@@ -52,7 +52,7 @@ GRIP = "kept_grip"
 """The value that stores the grip of the kept goals when they were chosen."""
 
 
-def proven(
+def goals_that_follow(
     dynamics: Dynamics,
     group: Sequence[str],
     dropped: Sequence[str],
@@ -260,7 +260,7 @@ def _switched(row: GoalRow, kept: ca.SX) -> GoalRow:
     )
 
 
-def watching_all(dynamics: Dynamics, groups: Sequence[Sequence[str]]) -> Dynamics:
+def monitor_dependent_goals(dynamics: Dynamics, groups: Sequence[Sequence[str]]) -> Dynamics:
     """Return equations that monitor dependent goals, all of which are kept.
 
     A row whose grip grows from zero has no effect before it is firm.
@@ -273,7 +273,9 @@ def watching_all(dynamics: Dynamics, groups: Sequence[Sequence[str]]) -> Dynamic
     return replace(dynamics, rows=rows)
 
 
-def watching(dynamics: Dynamics, rows: Sequence[GoalRow], numbers: Mapping[str, float]) -> Dynamics:
+def monitor_omitted_goals(
+    dynamics: Dynamics, rows: Sequence[GoalRow], numbers: Mapping[str, float]
+) -> Dynamics:
     """Return equations that monitor omitted goals.
 
     Parameters

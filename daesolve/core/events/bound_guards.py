@@ -12,7 +12,7 @@ import numpy as np
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.guard_table import Place
 from daesolve.core.events.leaving import time_to_leave
-from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_table import Place
-from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
 from daesolve.errors import InconsistentStateError

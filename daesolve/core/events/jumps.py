@@ -15,8 +15,8 @@ from daesolve.core.equations.elimination.saddle import EliminationPlan
 from daesolve.core.equations.fitting import Fitting
 from daesolve.core.events.continuity import Continuity
 from daesolve.core.events.overlaps import Overlaps, Place
-from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.symbols import symbol, velocity_name

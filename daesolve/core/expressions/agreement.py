@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import math
 
-from daesolve.core.expressions.compiling import part
+from daesolve.core.expressions.compilation import inline_part
 
 
-@part
+@inline_part
 def miss(slopes, rates, span, size, relative, absolute, late):
     """Return the error of a derivative over its tolerance; infinite if that is not a number.
 

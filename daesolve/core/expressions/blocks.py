@@ -104,7 +104,7 @@ def evaluate_lanes(
         As for `evaluate_block`.
     """
     # numba is imported only when something is evaluated.
-    from daesolve.core.expressions import compiling, machine
+    from daesolve.core.expressions import compilation, machine
 
     compiled: Any = machine
     made = layout(function, False)
@@ -112,7 +112,7 @@ def evaluate_lanes(
     own = np.ascontiguousarray(_taken(function, VALUES, values))
     numbers = made.fixed.run(made.constants, own)
     found = np.empty((*times.shape, part.rows))
-    if compiling.for_now(compiled.run_in_lanes, interpreter.seconds, part.runs, times.size):
+    if compilation.for_now(compiled.run_in_lanes, interpreter.seconds, part.runs, times.size):
         for lane, instants in enumerate(times):
             given = np.column_stack([instants, states[lane, :, :inputs]])
             found[lane] = part.interpreted(numbers[:, lane], given).T
@@ -171,14 +171,14 @@ class MachineProgram:
             (k, inputs) the content of the next ones.
         """
         # numba is imported only when something is evaluated.
-        from daesolve.core.expressions import compiling, machine
+        from daesolve.core.expressions import compilation, machine
 
         compiled: Any = machine
         if len(given) == 1:
             memory = self._memory(numbers, given)
             compiled.run_once(compiled.VERSION, self.runs, self.codes, memory)
             return memory[self.registers - self.rows :]
-        if compiling.for_now(compiled.run, interpreter.seconds, self.runs, len(given)):
+        if compilation.for_now(compiled.run, interpreter.seconds, self.runs, len(given)):
             return self.interpreted(numbers, given)
         found = np.empty((self.rows, len(given)))
         compiled.run(
@@ -253,7 +253,7 @@ def layout(function: ca.Function, own: bool) -> Layout:
 
 def _divided(function: ca.Function, own: bool) -> Layout:
     # numba is imported only when something is evaluated.
-    from daesolve.core.expressions import compiling, ordering
+    from daesolve.core.expressions import compilation, ordering
 
     compiled: Any = ordering
     missing = missing_operations(function, OF_CASADI)
@@ -271,7 +271,7 @@ def _divided(function: ca.Function, own: bool) -> Layout:
     ]
     constant = values.sources == CONSTANT
     leaves = constant if own else constant | (values.sources == VALUES)
-    following = compiling.for_size(compiled.following, whole.size)
+    following = compilation.for_size(compiled.following, whole.size)
     fixed, used = following(compiled.VERSION, leaves, values.taken)
     used[[value for _, value in wanted]] = True
     shared = np.flatnonzero(used & fixed)
@@ -311,7 +311,7 @@ def _part(
         Pairs (row, value).
     """
     # numba is imported only when something is evaluated.
-    from daesolve.core.expressions import compiling, ordering
+    from daesolve.core.expressions import compilation, ordering
 
     compiled: Any = ordering
     rows = len(wanted) if rows is None else rows
@@ -327,7 +327,7 @@ def _part(
         if computed[value]:
             ends[value] = row - rows
     operations = codes_of(values.kinds)
-    order, codes, count = compiling.for_size(compiled.laid_out, len(own))(
+    order, codes, count = compilation.for_size(compiled.laid_out, len(own))(
         compiled.VERSION, operations, values.taken, computed, places, ends, int(starts[-1])
     )
     copied = [

@@ -16,8 +16,14 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from daesolve.core.expressions import compiling, interpreter, operations, vectors
-from daesolve.core.expressions.compiling import OPTIONS, for_now, kept, long, version_of
+from daesolve.core.expressions import compilation, interpreter, operations, vectors
+from daesolve.core.expressions.compilation import (
+    OPTIONS,
+    announce,
+    compile_once,
+    for_now,
+    version_of,
+)
 from daesolve.core.expressions.operations import (
     ADD,
     ASSIGN,
@@ -44,7 +50,7 @@ from daesolve.core.expressions.vectors import (
     sub,
 )
 
-VERSION = version_of(compiling, operations, vectors, sys.modules[__name__])
+VERSION = version_of(compilation, operations, vectors, sys.modules[__name__])
 ONE = (0.0,)
 SEVERAL = (0.0,) * 8
 """The tokens: one number, and the width of a wide processor register.
@@ -213,7 +219,7 @@ def carry_out(w, runs, codes, memory, stride):
                     store_number(memory, z + i, elementary(operation, a, b))
 
 
-@kept
+@compile_once
 def carry_out_once(version, runs, codes, memory):
     """Execute a program with the content of the registers, (registers, 1)."""
     carry_out(ONE, runs, codes, memory.ctypes.data, 1)
@@ -232,7 +238,7 @@ def _(version, runs, codes, memory):
     return lambda version, runs, codes, memory: carry_out(ONE, runs, codes, memory.ctypes.data, 1)
 
 
-@kept
+@compile_once
 def carry_out_together(version, runs, codes, memory):
     """Execute a program with the content of the registers, (registers, states)."""
     carry_out(SEVERAL, runs, codes, memory.ctypes.data, memory.shape[1])
@@ -246,8 +252,8 @@ def run_together(version, runs, codes, memory):
         carry_out_together(version, runs, codes, memory)
 
 
-@kept
-@long("the evaluation of many states", 1.0)
+@compile_once
+@announce("the evaluation of many states", 1.0)
 def run(version, w, runs, codes, numbers, given, registers, stride, found):
     """Execute a program for many states, in groups.
 
@@ -277,7 +283,7 @@ def run(version, w, runs, codes, numbers, given, registers, stride, found):
                 found[j, first + i] = memory[registers - rows + j, i]
 
 
-@kept
+@compile_once
 def run_in_lanes(version, w, runs, codes, numbers, times, states, inputs, registers, stride, found):
     """Execute a program for many states of several motions.
 
@@ -321,7 +327,7 @@ FLAT = (
 """Operations whose derivative is zero."""
 
 
-@kept
+@compile_once
 def carried_along(version, runs, codes, memory, tangents):
     """Execute a program for one state, with the derivatives of every register.
 

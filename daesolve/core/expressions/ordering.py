@@ -15,15 +15,15 @@ import sys
 
 import numpy as np
 
-from daesolve.core.expressions import compiling
-from daesolve.core.expressions.compiling import kept, long, part, version_of
+from daesolve.core.expressions import compilation
+from daesolve.core.expressions.compilation import announce, compile_once, inline_part, version_of
 
-VERSION = version_of(compiling, sys.modules[__name__])
+VERSION = version_of(compilation, sys.modules[__name__])
 NONE = -1
 """No value."""
 
 
-@kept
+@compile_once
 def following(version, known, operands):
     """Return which values follow from known leaves, and which of these others need.
 
@@ -51,7 +51,7 @@ def following(version, known, operands):
     return follows, used
 
 
-@kept
+@compile_once
 def needed(version, operands, wanted, known):
     """Return which values must be computed for the wanted ones, if some are known.
 
@@ -77,8 +77,8 @@ def needed(version, operands, wanted, known):
     return found
 
 
-@kept
-@long("the ordering of large equations", 2.0)
+@compile_once
+@announce("the ordering of large equations", 2.0)
 def laid_out(version, kinds, operands, computed, places, own, count):
     """Order the computed values, and assign registers to them.
 
@@ -107,7 +107,7 @@ def laid_out(version, kinds, operands, computed, places, own, count):
     return order, codes, count
 
 
-@part
+@inline_part
 def _before(operands, computed):
     """Return the values to compute before each value: start indices, and all of them."""
     count = len(operands)
@@ -123,7 +123,7 @@ def _before(operands, computed):
     return firsts, before[:done].copy()
 
 
-@part
+@inline_part
 # Long: first the dependences, then the ready values.
 def grouped(kinds, firsts, before, computed, late):
     """Return values in an order in which many of the same kind follow each other.
@@ -182,7 +182,7 @@ def grouped(kinds, firsts, before, computed, late):
         sizes[chosen] = 0
 
 
-@part
+@inline_part
 def _first(kind, other, sizes, since, late):
     """Return whether a kind precedes another one."""
     if len(late) and late[kind] != late[other]:
@@ -192,7 +192,7 @@ def _first(kind, other, sizes, since, late):
     return since[kind] < since[other]
 
 
-@part
+@inline_part
 def _added(number, kind, heads, tails, sizes, since, after, clock):
     """Append a value to the chain of its operation."""
     if tails[kind] == NONE:
@@ -206,7 +206,7 @@ def _added(number, kind, heads, tails, sizes, since, after, clock):
     return clock
 
 
-@part
+@inline_part
 def placed(order, operands, computed, places, own, count):
     """Assign registers to values in order; free each after the last use of its value."""
     last = np.full(len(own), NONE)
@@ -250,7 +250,7 @@ FACTOR, LOWER = 0x9E3779B1, 0xFFFFFFFF
 """What mixes the digits of whole numbers, of which the lower half is kept."""
 
 
-@kept
+@compile_once
 def numbered(version, records, ways, registers):
     """Return numbers for the values, the same for equal ones.
 
@@ -310,7 +310,7 @@ def numbered(version, records, ways, registers):
     )  # fmt: skip
 
 
-@part
+@inline_part
 def _place(kind, a, b, size):
     """Return the first place in which to search for a value."""
     mixed = 0

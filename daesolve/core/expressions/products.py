@@ -8,10 +8,10 @@ import sys
 
 import numpy as np
 
-from daesolve.core.expressions import compiling, operations
-from daesolve.core.expressions.compiling import kept, long, part, version_of
+from daesolve.core.expressions import compilation, operations
+from daesolve.core.expressions.compilation import announce, compile_once, inline_part, version_of
 
-VERSION = version_of(compiling, operations, sys.modules[__name__])
+VERSION = version_of(compilation, operations, sys.modules[__name__])
 NONE = -1
 """No value; for the number of factors: not a product."""
 MOST = 8
@@ -19,8 +19,8 @@ MOST = 8
 EXPONENTIAL = (operations.EXP, operations.EXPM1, operations.SINH, operations.COSH)
 
 
-@kept
-@long("the examination of large products", 2.0)
+@compile_once
+@announce("the examination of large products", 2.0)
 def products(version, codes, operands, moving, timed, numbers, high, dividing, in_time):
     """Return for each value its factors, and where a product may hide.
 
@@ -85,7 +85,7 @@ def products(version, codes, operands, moving, timed, numbers, high, dividing, i
     return degrees, sizes, factors, powers, hides
 
 
-@part
+@inline_part
 def _degree(code, first, second, power):
     """Return the growth of a value with moving values, as a power."""
     if code in (
@@ -105,7 +105,7 @@ def _degree(code, first, second, power):
     return 0.0 if code == operations.INV else 1.0
 
 
-@part
+@inline_part
 def _exponents(code, power):
     """Return the exponents of a product's operands; NaN if one is not a factor."""
     if code == operations.MUL:
@@ -123,7 +123,7 @@ def _exponents(code, power):
     return power, np.nan
 
 
-@part
+@inline_part
 def _raised(n, power, known, own, size):
     """Multiply by the factors of a value, raised to a power."""
     _, sizes, factors, powers = known
@@ -140,7 +140,7 @@ def _raised(n, power, known, own, size):
     return size
 
 
-@part
+@inline_part
 def _hides(n, known, moving, grows, high):
     """Return whether a product is mostly negligible or dominant."""
     _, sizes, factors, powers = known
@@ -155,7 +155,7 @@ def _hides(n, known, moving, grows, high):
     return degree >= high
 
 
-@part
+@inline_part
 # Long: single denominators first, then their product.
 def _divides(n, code, a, b, known, grows, timed, limits):
     """Return whether a value divides by something that grows so fast that its poles stay hidden."""
@@ -190,7 +190,7 @@ def _divides(n, code, a, b, known, grows, timed, limits):
     return total >= (in_time if soon else dividing) and not growing
 
 
-@part
+@inline_part
 def _power_in(n, factor, known):
     """Return the exponent of a factor in a value; zero if it does not occur."""
     _, sizes, factors, powers = known

@@ -293,10 +293,10 @@ def _starts(parts: Sequence[np.ndarray]) -> list[int]:
 
 def _numbered(records: np.ndarray, ways: np.ndarray, registers: int, count: int) -> Program:
     """Return the program of instructions with a given number of outputs."""
-    from daesolve.core.expressions import compiling, ordering  # numba takes long to import
+    from daesolve.core.expressions import compilation, ordering  # numba takes long to import
 
     compiled: Any = ordering
-    numbered = compiling.for_size(compiled.numbered, len(records))
+    numbered = compilation.for_size(compiled.numbered, len(records))
     kinds, operands, origins, ends = numbered(compiled.VERSION, records, ways, registers)
     constant = kinds == ca.OP_CONST
     numbers = np.zeros(len(kinds))

@@ -12,13 +12,13 @@ import sys
 
 import numpy as np
 
-from daesolve.core.expressions import compiling
-from daesolve.core.expressions.compiling import kept, version_of
+from daesolve.core.expressions import compilation
+from daesolve.core.expressions.compilation import compile_once, version_of
 
-VERSION = version_of(compiling, sys.modules[__name__])
+VERSION = version_of(compilation, sys.modules[__name__])
 
 
-@kept
+@compile_once
 def filled(version, rows, starts, size):
     """Return the positions of non-zeros in L (below its unit diagonal) and U (above its own).
 
@@ -57,7 +57,7 @@ def filled(version, rows, starts, size):
     return below[: low[size]], low, above[: high[size]], high
 
 
-@kept
+@compile_once
 def factorised(version, data, rows, starts, places, pattern, lower, upper, pivots, least):
     """Compute the factors; return whether each pivot is large enough in its column.
 
@@ -101,7 +101,7 @@ def factorised(version, data, rows, starts, places, pattern, lower, upper, pivot
     return True
 
 
-@kept
+@compile_once
 def solved(version, pattern, lower, upper, pivots, right):
     """Overwrite a right side with the solution, (size,), both in the order of the pivots."""
     below, low, above, high = pattern

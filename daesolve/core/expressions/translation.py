@@ -37,11 +37,11 @@ def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
 
     An engine can compute them once in advance.
     """
-    from daesolve.core.expressions import compiling, ordering  # numba takes long to import
+    from daesolve.core.expressions import compilation, ordering  # numba takes long to import
 
     compiled: Any = ordering
     whole, known = program(function), program(function).values
-    following = compiling.for_size(compiled.following, whole.size)
+    following = compilation.for_size(compiled.following, whole.size)
     leaves = np.isin(known.sources, [CONSTANT, source])
     follows, used = following(compiled.VERSION, leaves, known.taken)
     used[[value for pairs in whole.outputs for _, value in pairs]] = True
@@ -103,14 +103,14 @@ def named_operations(operations: Collection[int]) -> tuple[str, ...]:
 
 def needed_values(function: ca.Function, given: Collection[int]) -> set[int]:
     """Return the values to compute if some are given."""
-    from daesolve.core.expressions import compiling, ordering  # numba takes long to import
+    from daesolve.core.expressions import compilation, ordering  # numba takes long to import
 
     compiled: Any = ordering
     whole = program(function)
     wanted, known = np.zeros((2, whole.size), dtype=bool)
     wanted[[value for pairs in whole.outputs for _, value in pairs]] = True
     known[list(given)] = True
-    needed = compiling.for_size(compiled.needed, whole.size)
+    needed = compilation.for_size(compiled.needed, whole.size)
     return set(np.flatnonzero(needed(compiled.VERSION, whole.values.taken, wanted, known)).tolist())
 
 

@@ -17,6 +17,11 @@ from daesolve.core.equations.consistency import (
     Start,
     check_named,
 )
+from daesolve.core.equations.consistent_start import (
+    accepted_drift,
+    start_with_modes,
+    values_to_continue_with,
+)
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.rank import (
     Rank,
@@ -27,7 +32,6 @@ from daesolve.core.equations.rank import (
     friction_on_redundant,
 )
 from daesolve.core.equations.regular_samples import regular_samples
-from daesolve.core.equations.starting import continued, drifted, started
 from daesolve.core.events.law import Beginning
 from daesolve.core.events.transitions import begin
 from daesolve.core.expressions.translation import function_of
@@ -140,17 +144,17 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
     values = dict(dynamics.values)
     if request.begun is not None:
         _check_whole(dynamics, request.initial)
-    kept = continued(dynamics, request.begun or {}, request.start_time)
+    kept = values_to_continue_with(dynamics, request.begun or {}, request.start_time)
     values |= kept
     values |= parameter_values(dynamics, check_named("parameters", request.parameters))
-    start, values = started(
+    start, values = start_with_modes(
         dynamics,
         values,
         request.initial,
         guess=request.guess,
         time=request.start_time,
         kept=kept,
-        drift=drifted(dynamics, (request.continues or {}).get("drift", {})),
+        drift=accepted_drift(dynamics, (request.continues or {}).get("drift", {})),
     )
     return start, values | _references(dynamics, start.state, request.start_time, values)
 

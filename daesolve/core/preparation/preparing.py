@@ -21,7 +21,7 @@ from daesolve.core.equations.elimination.saddle import (
 )
 from daesolve.core.equations.rank import Rank, Samples
 from daesolve.core.events.transitions import transitions_of
-from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.formulations import Elimination, Formulation, OdeProblem
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.preparation.choosing import (

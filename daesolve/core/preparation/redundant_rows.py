@@ -16,9 +16,9 @@ from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.rank import Rank, Samples
 from daesolve.core.equations.row_choice import (
     RowChoice,
-    proven,
-    watching,
-    watching_all,
+    goals_that_follow,
+    monitor_dependent_goals,
+    monitor_omitted_goals,
     with_alternatives,
 )
 from daesolve.core.events.row_law import chosen_rows
@@ -82,7 +82,7 @@ class Dependent:
         if passes or not formulation.chooses_goals:
             return NonredundantSystem(self.system, self.system.dynamics, proximal=True)
         if not self._switchable(choice, formulation):
-            watched = watching_all(self.system.dynamics, self.rank.groups)
+            watched = monitor_dependent_goals(self.system.dynamics, self.rank.groups)
             return NonredundantSystem(self.system, watched, proximal=True)
         if not all(self._shown(group) == self._own(group) for group in self.rank.groups):
             notes.append(f"the dependence between {', '.join(choice.names)} was checked {SEEN}")
@@ -94,7 +94,7 @@ class Dependent:
 
     def _shown(self, group: Sequence[str]) -> list[str]:
         """Return those that are shown to follow by their expressions."""
-        return proven(self.system.dynamics, group, self._own(group), self.values)
+        return goals_that_follow(self.system.dynamics, group, self._own(group), self.values)
 
     def _surplus(self, gone: Sequence[str]) -> tuple[int, ...]:
         """Return how many goals of each group follow from others, beside those that are gone."""
@@ -137,7 +137,9 @@ class Dependent:
             f"was checked {SEEN}"
         )
         system = _with_switches(system).without(left_out)
-        return NonredundantSystem(system, watching(system.dynamics, rows, self.values), passes)
+        return NonredundantSystem(
+            system, monitor_omitted_goals(system.dynamics, rows, self.values), passes
+        )
 
     def _switched(self, system: System, choice: RowChoice, *, shared: bool) -> NonredundantSystem:
         """Let discrete values say which goals are kept."""

@@ -13,7 +13,7 @@ from daesolve.core.equations.consistency import Start
 from daesolve.core.equations.dynamics import Dynamics, InvariantRow
 from daesolve.core.equations.rank import Samples
 from daesolve.core.expressions.blocks import evaluate_block
-from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.formulations.semi_explicit import sparse_jacobian

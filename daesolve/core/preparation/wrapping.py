@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.structure import ROUNDED, Turned, after_a_turn
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.formulations.problem import DaeProblem

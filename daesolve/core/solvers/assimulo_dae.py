@@ -16,8 +16,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.evaluation import BufferedFunction
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import DaeProblem, OdeProblem, implicit
 from daesolve.core.posing.symbols import symbol

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
-from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.formulations import DaeProblem, OdeProblem
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.solvers.dense_segments import AcceptedSteps, DenseSegment, cubics, inner_states

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.expressions import agreement, compiling
+from daesolve.core.expressions import agreement, compilation
 from daesolve.core.expressions.agreement import miss
-from daesolve.core.expressions.compiling import for_size, kept, part, version_of
+from daesolve.core.expressions.compilation import compile_once, for_size, inline_part, version_of
 
-VERSION = version_of(compiling, agreement, sys.modules[__name__])
+VERSION = version_of(compilation, agreement, sys.modules[__name__])
 
 
-@part
+@inline_part
 def moves_near(row, lowest, highest, width, largest):
     """Return whether an argument, (looks,), moves so far and so near that a term may hide."""
     low, high, beyond, before = math.inf, -math.inf, 0.0, 0.0
@@ -35,7 +35,7 @@ def moves_near(row, lowest, highest, width, largest):
     return low - beyond <= highest and high + beyond >= lowest and high - low > width
 
 
-@kept
+@compile_once
 def active(version, looks, lowest, highest, width, largest, found):
     """Return which arguments move so much, and come so near, that terms may hide.
 
@@ -56,7 +56,7 @@ def active(version, looks, lowest, highest, width, largest, found):
             found[i, j] = moves_near(row, lowest[j], highest[j], width[j], largest)
 
 
-@kept
+@compile_once
 def any_active(version, ends, inside, lowest, highest, width, largest, phases, turned, found):
     """Return in which motions a step has a active argument, or a phase that turns far.
 
@@ -92,13 +92,13 @@ def any_active(version, ends, inside, lowest, highest, width, largest, phases, t
                 break
 
 
-@part
+@inline_part
 def larger(x, y):
     """Return the larger number of two, of which one may be none."""
     return x if x >= y or math.isnan(y) else y
 
 
-@part
+@inline_part
 def rows_to_the_end(times):
     """Return after how many rows the last time, (k + 1,), is reached."""
     count = len(times) - 1
@@ -107,7 +107,7 @@ def rows_to_the_end(times):
     return count
 
 
-@kept
+@compile_once
 def come_near(version, times, table, limit, found):
     """Return between which rows a guard comes near to zero, or is not smooth; see `shapes`.
 
@@ -150,14 +150,14 @@ def come_near(version, times, table, limit, found):
                     found[lane, i] = True
 
 
-@kept
+@compile_once
 def misses(version, slopes, rates, spans, sizes, relative, absolute, late, found):
     """Write for each step, (k,), what its derivative, (k, n), is off; see `agreement.miss`."""
     for i in range(len(slopes)):
         found[i] = miss(slopes[i], rates[i], spans[i], sizes[i], relative, absolute, late[i])
 
 
-@kept
+@compile_once
 def at_parts(version, coefficients, steps, elapsed, derived, found):
     """Write what series, (k, size, order + 1), are at times in some steps, (j,), or their slopes.
 
@@ -225,7 +225,7 @@ def missed(
     found = np.empty(slopes.shape[:-1])
     size = slopes.shape[-1]
     one, other = (np.ascontiguousarray(table).reshape(-1, size) for table in (slopes, rates))
-    spans, sizes, late = (np.ascontiguousarray(part).reshape(-1) for part in steps)
+    spans, sizes, late = (np.ascontiguousarray(inline_part).reshape(-1) for inline_part in steps)
     flat = found.reshape(-1)
     _applied(misses, one.size, one, other, spans, sizes, relative, absolute, late, flat)
     return found
@@ -252,7 +252,7 @@ def are_near(times: np.ndarray, table: np.ndarray, limit: float) -> np.ndarray:
     return found
 
 
-@kept
+@compile_once
 def looks(version, series, spans, parts, inner, slopes):
     """Evaluate series at three parts of each step, and their derivatives at its end.
 

@@ -113,12 +113,12 @@ class Dop853Steps:
             The first step for which that holds, how many times, and the shortest before, s.
         """
         from daesolve.core.expressions import (
-            compiling,  # numba is imported where something is evaluated
+            compilation,  # numba is imported where something is evaluated
         )
 
         times, states, x = np.empty(most), np.empty((most, len(self.y))), self.y.copy()
         self._rates[0] = self._rates[-1]
-        take_steps = compiling.for_size(self._compiled.take_steps, states.size)
+        take_steps = compilation.for_size(self._compiled.take_steps, states.size)
         with np.errstate(all="ignore"):
             taken, self._length = take_steps(
                 self._compiled.VERSION, *self._rate.program, self._rate.places, self._tolerances,

@@ -9,20 +9,20 @@ import sys
 
 import numpy as np
 
-from daesolve.core.expressions import compiling, machine
-from daesolve.core.expressions.compiling import kept, part, version_of
+from daesolve.core.expressions import compilation, machine
+from daesolve.core.expressions.compilation import compile_once, inline_part, version_of
 from daesolve.core.expressions.machine import run_once
 from daesolve.core.solvers import dormand_prince
 from daesolve.core.solvers.dormand_prince import FIFTH, INCREMENTS, ORDER, PARTS, THIRD, WEIGHTS
 
-VERSION = version_of(compiling, dormand_prince, sys.modules[__name__]), machine.VERSION
+VERSION = version_of(compilation, dormand_prince, sys.modules[__name__]), machine.VERSION
 """The version of this code, and of the machine."""
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 """Safety factor and bounds of the change of the step, as in SciPy."""
 POWER = -1.0 / ORDER
 
 
-@part
+@inline_part
 # Long: one step, with its stages, its error and its repetitions.
 def stepped(version, runs, codes, memory, places, tolerances, t, y, length, until, most, stages):
     """Take a step; return when it ends, its length, the next one, and how many rates it took.
@@ -89,7 +89,7 @@ def stepped(version, runs, codes, memory, places, tolerances, t, y, length, unti
     return t, 0.0, length, taken
 
 
-@kept
+@compile_once
 def take_step(version, runs, codes, memory, places, tolerances, t, y, length, until, most, stages):
     """Take a step; see `stepped`."""
     return stepped(
@@ -97,7 +97,7 @@ def take_step(version, runs, codes, memory, places, tolerances, t, y, length, un
     )
 
 
-@kept
+@compile_once
 def take_steps(
     version, runs, codes, memory, places, tolerances, t, y, length, until, most, stages,
     few, times, states,

@@ -16,8 +16,8 @@ import numpy as np
 import scipy
 
 from daesolve.core.expressions.blocks import evaluate_block
-from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
 

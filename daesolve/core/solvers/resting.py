@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions.blocks import evaluate_block
-from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
 

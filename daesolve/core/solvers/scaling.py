@@ -18,7 +18,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import DaeProblem, OdeProblem
 from daesolve.core.formulations.semi_explicit import SemiExplicit

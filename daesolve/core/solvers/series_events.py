@@ -7,8 +7,8 @@ from collections.abc import Collection
 import casadi as ca
 import numpy as np
 
-from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.intervals import TimeGuards
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.program import program
 from daesolve.core.expressions.series import missing_in_series
 from daesolve.core.formulations import OdeProblem

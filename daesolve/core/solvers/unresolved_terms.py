@@ -17,7 +17,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.operations import codes_of
 from daesolve.core.expressions.plain_data import cached_result, named
 from daesolve.core.expressions.program import NONE, joined, program
@@ -176,7 +176,7 @@ class _Walk:
     """One way through the instructions of functions, from their inputs to their outputs."""
 
     def __init__(self, functions: tuple[ca.Function, ...]) -> None:
-        from daesolve.core.expressions import compiling, products  # numba takes long to import
+        from daesolve.core.expressions import compilation, products  # numba takes long to import
 
         compiled: Any = products
         self.inputs = [functions[0].sx_in(k) for k in range(3)]
@@ -190,7 +190,7 @@ class _Walk:
         self.arguments: dict[tuple[str, Kind], ca.SX] = {}
         self._moves = (values.kinds == ca.OP_INPUT) & (values.operands[:, 0] != 2)
         self._timed = (values.kinds == ca.OP_INPUT) & (values.operands[:, 0] == 0)
-        self._degrees, self._sizes, self._places, self._powers, hides = compiling.for_size(
+        self._degrees, self._sizes, self._places, self._powers, hides = compilation.for_size(
             compiled.products, len(values.kinds)
         )(
             compiled.VERSION, codes_of(values.kinds), values.taken, self._moves, self._timed,

@@ -10,10 +10,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.core.equations.consistency import check_named, instantaneous, listed
+from daesolve.core.equations.consistency import check_named, instantaneous, list_residuals
+from daesolve.core.equations.consistent_start import start_with_modes
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.equations.rank import check_mass, undetermined
-from daesolve.core.equations.starting import started
+from daesolve.core.equations.rank import check_mass, undetermined_reactions
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.symbols import velocity_name
 from daesolve.core.system.driving import driven_by
@@ -153,13 +153,13 @@ def consistent_state(
         raise OutOfRangeError(f"the time is {time!r}, but must be a finite number of seconds")
     values = {**dynamics.values, **parameter_values(dynamics, numbers)}
     held = {name: start[name] for name in kept}
-    found, values = started(dynamics, values, held, guess=start, time=float(time))
+    found, values = start_with_modes(dynamics, values, held, guess=start, time=float(time))
     x, p = found.state, dynamics.value_vector(values)
     check_mass(dynamics, [(time, x)], p)
     accelerations, reactions = instantaneous(dynamics, time, x, p)
     parts = dynamics.matrices(time, x, p)
     left = _accelerations_left(dynamics, parts, accelerations)
-    loose = np.any(undetermined(parts) != 0.0, axis=1)
+    loose = np.any(undetermined_reactions(parts) != 0.0, axis=1)
     labels = dynamics.labels
     velocities = names[dynamics.position_count :]
     return ConsistentState(
@@ -291,7 +291,7 @@ def _accelerations_left(
     }
     if unmet:
         raise InconsistentStateError(
-            f"no reactions fulfil {listed(unmet)} in this state, because the constraints "
-            "depend on each other here; choose another state"
+            f"no reactions fulfil {list_residuals(unmet)} in this state, because the "
+            "constraints depend on each other here; choose another state"
         )
     return named

@@ -14,7 +14,7 @@ from daesolve.core.equations.dynamics import (
     InvariantRow,
     RelationRow,
 )
-from daesolve.core.expressions.identity import vanishes, vanishing
+from daesolve.core.expressions.identities import vanishes, vanishing
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.goals import Expression, Goal, Invariant, as_scalar, expression_of
 from daesolve.core.posing.symbols import Labels, time

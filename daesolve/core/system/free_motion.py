@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from daesolve.core.expressions.identity import vanishes, vanishing
+from daesolve.core.expressions.identities import vanishes, vanishing
 from daesolve.core.expressions.linear import solve_definite, solve_small
 from daesolve.core.expressions.singular_values import null_space
 from daesolve.core.posing.symbols import time

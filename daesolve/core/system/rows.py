@@ -18,7 +18,7 @@ from daesolve.core.equations.dynamics import (
     RelationRow,
     ResetRow,
 )
-from daesolve.core.expressions.identity import vanishes
+from daesolve.core.expressions.identities import vanishes
 from daesolve.core.expressions.structure import is_linear
 from daesolve.core.posing.events import EITHER, Event, Reset
 from daesolve.core.posing.goals import (

@@ -23,7 +23,7 @@ from daesolve.core.posing.goals import (
     as_scalar,
 )
 from daesolve.core.posing.symbols import DifferentiableVector
-from daesolve.core.results.showing import Displayable
+from daesolve.core.results.displayable import Displayable
 from daesolve.core.system.checking import (
     check_degrees,
     check_entries,

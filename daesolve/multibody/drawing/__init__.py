@@ -19,8 +19,8 @@ A pendulum that hangs from the origin, phi its angle from the downward vertical:
 [[0.0, -2.0]]
 """
 
-from daesolve.multibody.drawing.mechanisms import drawing_of
-from daesolve.multibody.drawing.placing import Placed, angles, check, evaluate, moves, names
+from daesolve.multibody.drawing.mechanism_drawing import drawing_of
+from daesolve.multibody.drawing.placement import Placed, angles, check, evaluate, moves, names
 from daesolve.multibody.drawing.shapes import (
     Arrow,
     Camera,

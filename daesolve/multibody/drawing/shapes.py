@@ -12,7 +12,7 @@ import numpy as np
 
 from daesolve.core.encoding import is_list, is_mapping, is_tuple
 from daesolve.errors import PosingError, check_names
-from daesolve.multibody.drawing.viewing import FROM_THE_FRONT, axes_seen_from
+from daesolve.multibody.drawing.views import FROM_THE_FRONT, axes_seen_from
 
 Role = Literal["body", "body-2", "body-3", "body-4", "body-5", "body-6",
                "accent", "ground", "path", "force", "detail"]  # fmt: skip

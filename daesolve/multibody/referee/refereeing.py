@@ -31,7 +31,7 @@ APART = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Refereed:
+class RefereeReport:
     """A refereed file.
 
     Parameters
@@ -134,7 +134,7 @@ def refereed(
     hard: bool = False,
     halvings: int = 2,
     samples: int = SAMPLES,
-) -> Refereed:
+) -> RefereeReport:
     """Run a model file with daesolve and MuJoCo from the same start, and compare.
 
     Parameters
@@ -187,10 +187,10 @@ def refereed(
     cautions = [f"MuJoCo warns: {words.rstrip('.')}" for words in dict.fromkeys(said)]
     verdict = _verdict(mechanism, gauge, start, own, others, until, tolerance)
     verdict = replace(verdict, notes=(*verdict.notes, *cautions[:MOST_WARNINGS]))
-    return Refereed(verdict, mechanism, own, tuple(others), start, counts, hard)
+    return RefereeReport(verdict, mechanism, own, tuple(others), start, counts, hard)
 
 
-def hardened(report: Refereed) -> tuple[Side, Divergence]:
+def hardened(report: RefereeReport) -> tuple[Side, Divergence]:
     """Run MuJoCo again with its longest step, its equalities as hard as that allows.
 
     Parameters

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from daesolve.core.results.trajectory.joining import LEAST_RANGE, Series, joinable
+from daesolve.core.results.trajectory.curves import LEAST_RANGE, Series, joinable
 from daesolve.reporting.contacts import contact_names
 from daesolve.reporting.facts import labels, short
 from daesolve.reporting.figures.accuracy import ENERGIES, drift, energy, terms

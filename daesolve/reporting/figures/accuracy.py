@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from daesolve.core.results.trajectory.joining import Series
+from daesolve.core.results.trajectory.curves import Series
 from daesolve.reporting.facts import GOOD, ROUNDING, family, labels
 from daesolve.reporting.figures.panels import PlottedSeries, band, mark
 from daesolve.reporting.figures.style import (

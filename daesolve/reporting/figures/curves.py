@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.typing import ColorType
 
-from daesolve.core.results.trajectory.joining import joinable
+from daesolve.core.results.trajectory.curves import joinable
 from daesolve.errors import unknown_name
 from daesolve.reporting.facts import short
 from daesolve.reporting.sampling import SEEN, Document, beginnings, in_order, resolved

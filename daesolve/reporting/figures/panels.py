@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
 
-from daesolve.core.results.trajectory.joining import (
+from daesolve.core.results.trajectory.curves import (
     FEWEST,
     LEAST_RANGE,
     Series,

@@ -14,7 +14,7 @@ import scipy
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from daesolve.core.results.trajectory.joining import joinable
+from daesolve.core.results.trajectory.curves import joinable
 from daesolve.multibody.drawing import (
     Circle,
     Drawing,
@@ -27,7 +27,7 @@ from daesolve.multibody.drawing import (
     moves,
     names,
 )
-from daesolve.multibody.drawing.placing import evaluate_all
+from daesolve.multibody.drawing.placement import evaluate_all
 from daesolve.reporting.facts import short
 from daesolve.reporting.figures.renderer import ABOVE, look_at, name, paint, paint_samples
 from daesolve.reporting.figures.style import RULE, common_legend, narrow, panel_width, strip, style

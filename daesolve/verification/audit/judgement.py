@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.results.trajectory.findings import Finding, Verdict, judged, unchecked
+from daesolve.core.results.trajectory.findings import Finding, Verdict, finding_for, unchecked
 from daesolve.verification.audit.expressions import UncheckableError
 
 
@@ -35,7 +35,7 @@ def judge(
     Parameters
     ----------
     check, subject, allowed
-        As in `judged`.
+        As in `finding_for`.
     defects, times
         Of any shape, and when each is.
     say
@@ -46,4 +46,4 @@ def judge(
     place = np.unravel_index(int(np.argmax(defects)), defects.shape)
     worst, when = float(defects[place]), float(np.broadcast_to(times, defects.shape)[place])
     said = "" if worst <= allowed else say(place, worst, f"t = {when:.6g} s")
-    return judged(check, subject, max(worst, 0.0), allowed, when, said)
+    return finding_for(check, subject, max(worst, 0.0), allowed, when, said)

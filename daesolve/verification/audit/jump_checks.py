@@ -20,7 +20,7 @@ import numpy as np
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.goals import Invariant
 from daesolve.core.posing.inputs import Drive, PythonLaw
-from daesolve.core.results.trajectory.findings import Finding, Verdict, judged, unchecked
+from daesolve.core.results.trajectory.findings import Finding, Verdict, finding_for, unchecked
 from daesolve.verification.audit.balances import names_of_meters
 from daesolve.verification.audit.certificate import Certificate, same_instant, sides
 from daesolve.verification.audit.expressions import BESIDE, Expressions, names_of_states
@@ -164,7 +164,7 @@ def _held(certificate: Certificate, rounds: Sequence[Round]) -> list[Finding]:
         first = min(wrong, default=-1) + 1
         when = float(certificate.starts[first])
         said = f"it is {row[first]:.6g} from t = {when:.6g} s on, which no event says"
-        findings.append(judged("discrete value", name, float(len(wrong)), 0.0, when, said))
+        findings.append(finding_for("discrete value", name, float(len(wrong)), 0.0, when, said))
     return findings
 
 

@@ -11,7 +11,13 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.posing.events import Event
-from daesolve.core.results.trajectory.findings import Audit, Finding, Verdict, judged, unchecked
+from daesolve.core.results.trajectory.findings import (
+    Audit,
+    Finding,
+    Verdict,
+    finding_for,
+    unchecked,
+)
 from daesolve.verification.audit.balances import check_equations
 from daesolve.verification.audit.certificate import ONCE, Certificate
 from daesolve.verification.audit.expressions import Expressions, UncheckableError, names_of_states
@@ -47,7 +53,7 @@ def audit(certificate: Certificate) -> Audit:
     findings += [*check_events(along), *check_outputs(along), *check_sampled(along)]
     # The tables that the run used, held against their nodes.
     begin, said = float(certificate.starts[0]), "the run used another piece of it"
-    findings += [judged("table", n, off, 1e-9, begin, said) for n, off in along.tables.items()]
+    findings += [finding_for("table", n, off, 1e-9, begin, said) for n, off in along.tables.items()]
     return Audit(tuple(findings))
 
 

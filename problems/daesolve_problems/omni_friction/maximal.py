@@ -36,7 +36,7 @@ from daesolve.multibody import (
     Revolute,
     Spindle,
 )
-from daesolve.multibody.touching import SurfaceOnPlane
+from daesolve.multibody.contact_geometry import SurfaceOnPlane
 from daesolve.typing import Parameters, SymbolVector
 from daesolve_problems.omni_friction.geometry import Vehicle, harmonics, parameters, vehicle
 from daesolve_problems.omni_friction.placing import axle_axes, roller_axes

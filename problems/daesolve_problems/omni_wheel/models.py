@@ -12,7 +12,7 @@ import casadi as ca
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody import GROUND, Body, Frame, PlaneContact, Spindle
-from daesolve.multibody.touching import SurfaceOnPlane
+from daesolve.multibody.contact_geometry import SurfaceOnPlane
 from daesolve.typing import AnyGoal, DifferentiableVector, Output, Parameters, SymbolVector
 from daesolve_problems import spindle
 from daesolve_problems.omni_wheels import FEWEST_ROLLERS, equal_directions, numbered

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from daesolve.core.expressions import compiling, program, translation
+from daesolve.core.expressions import compilation, program, translation
 from daesolve.core.expressions.operations import OF_CASADI
 
 
@@ -71,7 +71,7 @@ def test_compiled_and_other_loops_find_the_same_constants(monkeypatch: pytest.Mo
     function = every_operation(3)
     found = []
     for small in (0, 10**6):
-        monkeypatch.setattr(compiling, "SMALL", small)
+        monkeypatch.setattr(compilation, "SMALL", small)
         translation.constants_of.cache_clear()
         given = translation.constants_of(function, 2)
         found.append((given, translation.needed_values(function, given)))

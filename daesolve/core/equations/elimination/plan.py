@@ -8,9 +8,9 @@ import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.saddle import PROXIMAL_EPSILON, EliminationPlan, Saddle
-from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.linear import SPARSE_FROM
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.posing.value_names import ValueKind
 
 MOST_REFINEMENTS = 4

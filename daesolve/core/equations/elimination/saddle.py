@@ -26,7 +26,6 @@ from dataclasses import dataclass, field
 import casadi as ca
 
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.linear import (
     Entries,
     Factorization,
@@ -38,6 +37,7 @@ from daesolve.core.expressions.linear import (
     minimum_degree_order,
     times,
 )
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.posing.value_names import ValueKind
 
 REFINED = 2

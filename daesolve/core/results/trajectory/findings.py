@@ -123,7 +123,7 @@ class Audit:
         return cls(tuple(held), value["left_out"])
 
 
-def judged(
+def finding_for(
     check: str, subject: str, defect: float, allowed: float, time: float, sentence: str
 ) -> Finding:
     """Return what a check found whose defect may be as large as allowed."""

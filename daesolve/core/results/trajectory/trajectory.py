@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daesolve.core.features import Extended, added
-from daesolve.core.results.showing import Displayable
+from daesolve.core.results.displayable import Displayable
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.in_words import (
     audit_line,
@@ -19,7 +19,6 @@ from daesolve.core.results.trajectory.in_words import (
     start_lines,
     verification_line,
 )
-from daesolve.core.results.trajectory.reading import read_run, stored_run
 from daesolve.core.results.trajectory.results import (
     Continuation,
     Degeneracy,
@@ -40,6 +39,7 @@ from daesolve.core.results.trajectory.samples import (
     joined,
     stride_of,
 )
+from daesolve.core.results.trajectory.stored_trajectories import read_run, stored_run
 from daesolve.errors import (
     OutOfRangeError,
     UnsupportedError,
@@ -416,7 +416,7 @@ _latest: list[tuple[Mapping[str, Any], Sequence[str]]] = []
 """Description and sources of the last run of this process; its samples are not kept."""
 
 
-def remembered(run: Trajectory) -> Trajectory:
+def remember_latest(run: Trajectory) -> Trajectory:
     """Return a run and remember it as the latest."""
     _latest[:] = [(run.description, run.sources)]
     return run

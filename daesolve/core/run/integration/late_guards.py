@@ -14,7 +14,7 @@ import numpy as np
 
 from daesolve.core.events.bound_guards import BoundGuards
 from daesolve.core.events.transitions import Transitions
-from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.preparation.prepared import Prepared

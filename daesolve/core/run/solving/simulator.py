@@ -20,7 +20,7 @@ from daesolve.core.preparation.request import Request
 from daesolve.core.preparation.restarting import restarted
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.results import Continuable, Outcome, TrajectoryPoint
-from daesolve.core.results.trajectory.trajectory import Trajectory, remembered
+from daesolve.core.results.trajectory.trajectory import Trajectory, remember_latest
 from daesolve.core.run.integration.effort import Effort
 from daesolve.core.run.integration.endings import contradicted
 from daesolve.core.run.integration.event_handling import at_start, with_values
@@ -415,7 +415,7 @@ class Simulator:
             return _point(run, self._prepared.start_time, last, moment)
 
         auditor = self._auditor(until)
-        return remembered(replace(made, _evaluate=point, auditor=auditor))
+        return remember_latest(replace(made, _evaluate=point, auditor=auditor))
 
     def _auditor(self, prepared: Prepared) -> Callable[[Trajectory], Audit] | None:
         """Return what audits the motion so far: it is stepped once more, with the same inputs."""

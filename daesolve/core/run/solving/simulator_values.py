@@ -13,8 +13,8 @@ import numpy as np
 from daesolve.core.equations.dynamics import Dynamics, GoalRow
 from daesolve.core.events.chart_law import visible_state
 from daesolve.core.events.jumps import with_references
-from daesolve.core.expressions.built_once import built_once
 from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.preparation.prepared import Prepared

@@ -12,7 +12,7 @@ from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.preparation.request import RankLoss, Request
 from daesolve.core.results.storage import located, refuse_full
 from daesolve.core.results.trajectory.results import Outcome
-from daesolve.core.results.trajectory.trajectory import Trajectory, remembered
+from daesolve.core.results.trajectory.trajectory import Trajectory, remember_latest
 from daesolve.core.run.integration.run_options import (
     By,
     Initial,
@@ -117,7 +117,7 @@ def solve(
             return warned_of(replace(integrated(prepared, at, report, by), origin=system))
         named = replace(request, inputs=described(system, request.inputs))
         kept = begin(prepared, named, at, by, report, destination)
-    return warned_of(remembered(replace(_or_raised(kept, request.rank_loss), origin=system)))
+    return warned_of(remember_latest(replace(_or_raised(kept, request.rank_loss), origin=system)))
 
 
 def _prepared(system: System, request: Request, by: bool | By) -> Prepared:
@@ -144,7 +144,7 @@ def integrated(
     run = _or_raised(simulate(prepared, at, progress), prepared.request.rank_loss)
     if by and run.outcome.good:
         run = verifier()(prepared, run, by, None)
-    return remembered(run)
+    return remember_latest(run)
 
 
 def _or_raised(run: Trajectory, rank_loss: RankLoss) -> Trajectory:

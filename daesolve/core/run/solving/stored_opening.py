@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.storage import Writer
-from daesolve.core.results.trajectory.joining import KINDS, ROWS, first_oscillations, has_curves
-from daesolve.core.results.trajectory.reading import stored_run
+from daesolve.core.results.trajectory.curves import KINDS, ROWS, first_oscillations, has_curves
 from daesolve.core.results.trajectory.samples import Recorded
+from daesolve.core.results.trajectory.stored_trajectories import stored_run
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.simulation import simulate
 from daesolve.core.run.integration.watches.kept_steps import FIRST_STEPS

@@ -21,9 +21,9 @@ from daesolve.core.formulations import Formulation, OdeProblem
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.preparation.request import Request
 from daesolve.core.results.storage import Stored, Writer, resuming
-from daesolve.core.results.trajectory.reading import stored_run
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.results.trajectory.samples import column_names
+from daesolve.core.results.trajectory.stored_trajectories import stored_run
 from daesolve.core.results.trajectory.trajectory import Trajectory, summary_of
 from daesolve.core.run.integration.assembly import describe
 from daesolve.core.run.integration.checkpoints import Keeper, event_columns, segments_per_part

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from daesolve.core.expressions import machine
-from daesolve.core.expressions.compiling import OPTIONS, kept, version_of
+from daesolve.core.expressions.compilation import OPTIONS, compile_once, version_of
 from daesolve.core.solvers.taylor_kernel import halting
 from daesolve.core.solvers.taylor_kernel.halting import HALTED, LEAVES, march_to_guards
 
@@ -171,7 +171,7 @@ def reset(guard, now, x, p, programs, traits, known, limits, armed, memory, room
     return clear(behind[:count], behind[count:], traits, known, armed)
 
 
-@kept
+@compile_once
 def chain(
     version, march, guards, borders, numbers, programs, p, traits, known, book, limits, room, found,
 ):  # fmt: skip

@@ -16,7 +16,7 @@ from __future__ import annotations
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-from daesolve.core.expressions.compiling import OPTIONS
+from daesolve.core.expressions.compilation import OPTIONS
 from daesolve.core.expressions.vectors import (
     BLOCK,
     INT64,

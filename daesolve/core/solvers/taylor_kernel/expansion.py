@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions import operations
-from daesolve.core.expressions.compiling import for_size
+from daesolve.core.expressions.compilation import for_size
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.operations import codes_of
 from daesolve.core.expressions.program import program

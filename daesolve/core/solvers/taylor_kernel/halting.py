@@ -18,7 +18,7 @@ from numba import njit
 
 from daesolve.core.expressions import agreement
 from daesolve.core.expressions.agreement import miss
-from daesolve.core.expressions.compiling import OPTIONS, kept, long, version_of
+from daesolve.core.expressions.compilation import OPTIONS, announce, compile_once, version_of
 from daesolve.core.expressions.vectors import full, load_number
 from daesolve.core.solvers.taylor_kernel import kernel
 from daesolve.core.solvers.taylor_kernel import passages as passing
@@ -290,13 +290,13 @@ def first_passage(
             last = slope if met_here else -slope
         guards[2, j] = np.sign(last)
     if first >= 0:  # what only is recorded later is not reached
-        kept = known
+        compile_once = known
         for m in range(known, met[1][0]):
             if met[0][m, 2] / length <= part:
                 for k in range(met[0].shape[1]):
-                    met[0][kept, k] = met[0][m, k]
-                kept += 1
-        met[1][0] = kept
+                    met[0][compile_once, k] = met[0][m, k]
+                compile_once += 1
+        met[1][0] = compile_once
     return first, part, True
 
 
@@ -321,8 +321,8 @@ def at_end(rows, stride, numbers, outputs, states, span, guards, step, met):
     return first
 
 
-@kept
-@long("Taylor's method up to events", 8.0)
+@compile_once
+@announce("Taylor's method up to events", 8.0)
 # Long: one step after the other, with what is looked at in each.
 def march_to_guards(
     version, work, stride, given, table, order, x, low, time, end, tolerances, guards, borders,

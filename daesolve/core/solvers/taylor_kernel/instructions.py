@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.expressions import operations
-from daesolve.core.expressions.compiling import for_size
+from daesolve.core.expressions.compilation import for_size
 from daesolve.core.expressions.plain_data import cached_result, named
 from daesolve.core.solvers.taylor_kernel import kinds, table_rows
 from daesolve.core.solvers.taylor_kernel.expansion import NONE, Expansion, Numbers

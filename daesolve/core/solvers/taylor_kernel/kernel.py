@@ -16,8 +16,8 @@ import sys
 import numpy as np
 from numba import njit
 
-from daesolve.core.expressions import compiling, machine, operations, vectors
-from daesolve.core.expressions.compiling import OPTIONS, kept, long, version_of
+from daesolve.core.expressions import compilation, machine, operations, vectors
+from daesolve.core.expressions.compilation import OPTIONS, announce, compile_once, version_of
 from daesolve.core.expressions.machine import elementary
 from daesolve.core.expressions.vectors import (
     add,
@@ -48,7 +48,7 @@ SAFETY = 2.0, 0.7
 
 
 VERSION = version_of(
-    compiling, operations, machine, kinds, vectors, coefficients, sys.modules[__name__]
+    compilation, operations, machine, kinds, vectors, coefficients, sys.modules[__name__]
 )
 
 
@@ -288,8 +288,8 @@ def add_steps(w, rows, stride, states, order, lengths, x, low):
         store(low, s * width, chosen(length, rest, left))
 
 
-@kept
-@long("Taylor's method", 4.0)
+@compile_once
+@announce("Taylor's method", 4.0)
 def march(version, w, work, stride, given, table, order, x, low, time, end, found, when, wait):
     """Take steps in all lanes until they end or one is no longer finite; return how many.
 
@@ -341,7 +341,7 @@ def march(version, w, work, stride, given, table, order, x, low, time, end, foun
     return len(when)
 
 
-@kept
+@compile_once
 def states_within(version, series, when, moments):
     """Return the states, (j, states), at times, (j,), within steps, by their series.
 

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numba import njit
 
-from daesolve.core.expressions.compiling import OPTIONS
+from daesolve.core.expressions.compilation import OPTIONS
 
 UNRESOLVED = -1
 MOST_PIECES = 200

@@ -12,12 +12,12 @@ import sys
 
 import numpy as np
 
-from daesolve.core.expressions import compiling, operations, ordering
-from daesolve.core.expressions.compiling import kept, long, part, version_of
+from daesolve.core.expressions import compilation, operations, ordering
+from daesolve.core.expressions.compilation import announce, compile_once, inline_part, version_of
 from daesolve.core.expressions.ordering import FACTOR, LOWER, grouped
 from daesolve.core.solvers.taylor_kernel import kinds
 
-VERSION = version_of(compiling, operations, ordering, kinds, sys.modules[__name__])
+VERSION = version_of(compilation, operations, ordering, kinds, sys.modules[__name__])
 NONE = -1
 """No value; no row."""
 DONE = -1
@@ -26,7 +26,7 @@ ONE, TWO = 0, 1
 """Where the places of these numbers are listed."""
 
 
-@kept
+@compile_once
 # Long: one branch for each operation.
 def expanded(version, codes, operands, stack, counts, values, rows, table, first, numbers):
     """Expand arithmetic until something else must be expanded, with all that it needs before it.
@@ -110,14 +110,14 @@ def expanded(version, codes, operands, stack, counts, values, rows, table, first
     return DONE
 
 
-@kept
+@compile_once
 def emitted(version, rows, table, counts, row):
     """Return which row is this one, which is added if there is none."""
     place, counts[1] = _row(rows, counts[1], table, row)
     return place
 
 
-@part
+@inline_part
 def _row(rows, count, table, row):
     """Return which row is this one, and how many rows there are then."""
     mixed = 0
@@ -143,8 +143,8 @@ INTEGRAND = 1
 """The operand of an integral of which lower orders are enough."""
 
 
-@kept
-@long("the arrangement of large tables", 2.0)
+@compile_once
+@announce("the arrangement of large tables", 2.0)
 def arranged(version, rows, operands, roots, first, late):
     """Make sums of products one row, and order the rows that are needed.
 
@@ -177,7 +177,7 @@ def arranged(version, rows, operands, roots, first, late):
     return order, ends, terms
 
 
-@part
+@inline_part
 def _needed(rows, operands, ends, terms, roots, first):
     """Return which rows others need."""
     found = np.zeros(len(rows), np.bool_)
@@ -200,7 +200,7 @@ def _needed(rows, operands, ends, terms, roots, first):
     return found
 
 
-@part
+@inline_part
 def _asked(n, found, stack, top):
     """Put a row on the stack the first time that it is requested."""
     if n >= 0 and not found[n]:
@@ -210,7 +210,7 @@ def _asked(n, found, stack, top):
     return top
 
 
-@part
+@inline_part
 def _fused(rows, operands, alive, roots, first):
     """Combine sums of products into one row, if nothing else needs their parts."""
     count = len(rows)
@@ -252,13 +252,13 @@ def _fused(rows, operands, alive, roots, first):
     return ends, terms[:done].copy()
 
 
-@part
+@inline_part
 def _is_sum(kind):
     """Return whether a kind becomes a term of a larger sum."""
     return kind in (kinds.ADD, kinds.SUB, kinds.NEG)
 
 
-@part
+@inline_part
 def _terms(rows, uses, root, first, found, stack, inside):
     """Find the terms of a sum, down to what others need as well, and the sums within it."""
     size, parts, top = 0, 0, 1
@@ -290,7 +290,7 @@ def _terms(rows, uses, root, first, found, stack, inside):
     return size, parts
 
 
-@part
+@inline_part
 def _before(rows, operands, ends, terms, alive, first):
     """Return what each row needs the same order of: where that begins, and all of it."""
     firsts = np.zeros(len(rows) + 1, np.int64)
@@ -313,7 +313,7 @@ def _before(rows, operands, ends, terms, alive, first):
     return firsts, before[:done].copy()
 
 
-@part
+@inline_part
 def _added(n, before, done):
     """Add a row to the needed ones, where it is computed."""
     if n >= 0:

@@ -9,7 +9,7 @@ import pytest
 import daesolve as ds
 from daesolve.errors import PosingError
 from daesolve.multibody.drawing import Dot, Line, Trace, drawing_of, evaluate
-from daesolve.multibody.drawing.systems import drawing_of_points, points_of
+from daesolve.multibody.drawing.system_drawing import drawing_of_points, points_of
 from daesolve.reporting import document
 from daesolve.reporting.document import with_drawing
 

@@ -10,8 +10,8 @@ import pytest
 
 import daesolve as ds
 from daesolve.multibody import GROUND, Body, Disc, Ellipsoid, PlanarBody, PlaneContact, RoundContact
+from daesolve.multibody.contact_geometry import tangents_of
 from daesolve.multibody.surfaces import Sphere
-from daesolve.multibody.touching import tangents_of
 
 from .placing import matrix
 

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from daesolve.core.expressions import blocks, compiling, program
+from daesolve.core.expressions import blocks, compilation, program
 from daesolve.core.solvers import unresolved_terms
 from daesolve.core.solvers.taylor_kernel import instructions
 
@@ -20,28 +20,28 @@ def test_a_function_is_compiled_for_a_large_task_and_after_many_small_ones() -> 
     def doubled(x: float) -> float:
         return 2.0 * x
 
-    kept: Any = compiling.kept(doubled)
-    assert compiling.for_size(kept, compiling.SMALL) is kept
-    few = compiling.ENOUGH // (compiling.SMALL // 2)
+    kept: Any = compilation.compile_once(doubled)
+    assert compilation.for_size(kept, compilation.SMALL) is kept
+    few = compilation.ENOUGH // (compilation.SMALL // 2)
     for _ in range(few):
-        assert compiling.for_size(kept, compiling.SMALL // 2) is doubled
-    assert compiling.for_size(kept, 1) is kept
+        assert compilation.for_size(kept, compilation.SMALL // 2) is doubled
+    assert compilation.for_size(kept, 1) is kept
 
 
 def test_another_form_serves_until_it_has_taken_as_long_as_compiling() -> None:
     def doubled(x: float) -> float:
         return 2.0 * x
 
-    kept: Any = compiling.kept(doubled)
-    part = compiling.PATIENCE / 4.0
+    kept: Any = compilation.compile_once(doubled)
+    part = compilation.PATIENCE / 4.0
     for _ in range(4):
-        assert compiling.for_now(kept, lambda: part)
-    assert not compiling.for_now(kept, lambda: part)
+        assert compilation.for_now(kept, lambda: part)
+    assert not compilation.for_now(kept, lambda: part)
     nowhere: Any = numba.njit(lambda x: 3.0 * x)
-    assert compiling.for_now(nowhere, lambda: part)
-    compiled: Any = compiling.kept(lambda x: 3.0 * x)
+    assert compilation.for_now(nowhere, lambda: part)
+    compiled: Any = compilation.compile_once(lambda x: 3.0 * x)
     compiled(1.0)
-    assert not compiling.for_now(compiled, lambda: part)
+    assert not compilation.for_now(compiled, lambda: part)
 
 
 def test_an_installed_function_is_cached_outside_its_package(
@@ -55,7 +55,7 @@ def test_an_installed_function_is_cached_outside_its_package(
         (folder / "square.py").write_text("def square(x):\n    return x * x\n")
         known: dict[str, Any] = {"__name__": "square"}
         exec(compile((folder / "square.py").read_text(), folder / "square.py", "exec"), known)
-        kept: Any = compiling.kept(known["square"])
+        kept: Any = compilation.compile_once(known["square"])
         assert kept(3.0) == 9.0
         installed = folder == package
         assert Path(kept.stats.cache_path).is_relative_to(cache if installed else folder)
@@ -63,7 +63,7 @@ def test_an_installed_function_is_cached_outside_its_package(
 
 
 COMPILES = """
-from daesolve.core.expressions.compiling import kept
+from daesolve.core.expressions.compilation import kept
 
 @kept
 def total(values):
@@ -125,6 +125,6 @@ def _tables(function: ca.Function) -> list[Any]:
 def test_tables_are_the_same_compiled_and_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[list[Any]] = []
     for small in (0, 10_000):
-        monkeypatch.setattr(compiling, "SMALL", small)
+        monkeypatch.setattr(compilation, "SMALL", small)
         found.append(_tables(_function()))
     assert found[0] == found[1]

@@ -16,17 +16,17 @@ import numpy as np
 from daesolve.core.system.system import System
 from daesolve.errors import PosingError
 from daesolve.multibody.clearance import Clearance
+from daesolve.multibody.contact_geometry import material
 from daesolve.multibody.drawing.model_file_wires import drawing_of_file
 from daesolve.multibody.drawing.shapes import BODIES, Coordinates, Dot, Drawing, Line, Shape, Trace
 from daesolve.multibody.drawing.springs import across, lines_of
-from daesolve.multibody.drawing.systems import drawing_of_system
-from daesolve.multibody.drawing.viewing import FROM_THE_FRONT
+from daesolve.multibody.drawing.system_drawing import drawing_of_system
+from daesolve.multibody.drawing.views import FROM_THE_FRONT
 from daesolve.multibody.elements import SpringDamperSeries
 from daesolve.multibody.loads import LineForce
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.model_files import FileMechanism
 from daesolve.multibody.places import Ground, Place, PlanarFrame, PlanarPoint, Point
-from daesolve.multibody.touching import material
 from daesolve.multibody.wheels import Skate, WheelPair
 
 

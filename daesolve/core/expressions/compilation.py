@@ -1,9 +1,9 @@
 """Compilation by numba of code that is compiled once per machine, not per model.
 
-A kept function is compiled on its first call, which takes seconds. For a small model the same
-function takes milliseconds uncompiled: `for_size` chooses by how much there is to do. All that such
-a function calls is a `part`, which runs uncompiled within what is not compiled, or kept itself.
-What has another form that needs no compilation takes that one `for_now`.
+A function that is compiled once is so on its first call, which takes seconds. For a small model the
+same function takes milliseconds uncompiled: `for_size` chooses by how much there is to do. All that
+such a function calls is an `inline_part`, which runs uncompiled within what is not compiled, or is
+compiled once itself. What has another form that needs no compilation takes that one `for_now`.
 
 No result depends on what is chosen. A function gives the same bits uncompiled if it only compares,
 adds, multiplies, divides and takes roots, and takes any other function, such as a power, from
@@ -63,7 +63,7 @@ class _Announcement(event.Listener):
 event.register("numba:compile", _Announcement())
 
 
-def long(what: str, seconds: float) -> Any:
+def announce(what: str, seconds: float) -> Any:
     """Let a function that takes seconds to compile be announced before.
 
     Parameters
@@ -81,7 +81,7 @@ def long(what: str, seconds: float) -> Any:
     return known
 
 
-def kept(function):
+def compile_once(function):
     """Compile a function on its first call, and cache it on disk if possible.
 
     The cache includes the functions that it calls, but numba checks only the age of the function's
@@ -137,7 +137,7 @@ def _in_turn(compiled):
     return compile_in_turn
 
 
-def part(function):
+def inline_part(function):
     """Let a kept function call this one, which stays as it is for everyone else."""
     return register_jitable(**OPTIONS)(function)
 

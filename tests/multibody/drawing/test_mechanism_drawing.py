@@ -21,7 +21,7 @@ from daesolve.multibody import (
     WheelPair,
 )
 from daesolve.multibody.drawing import Dot, Line, evaluate
-from daesolve.multibody.drawing.mechanisms import drawing_of
+from daesolve.multibody.drawing.mechanism_drawing import drawing_of
 from daesolve.reporting.figures.renderer import COLOURS, MARKS
 
 SOLVER = ds.Dop853()

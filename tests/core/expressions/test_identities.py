@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from daesolve.core.expressions.identity import is_combination, vanishes, vanishing
+from daesolve.core.expressions.identities import is_combination, vanishes, vanishing
 
 X, Y, Z = ca.SX.sym("x"), ca.SX.sym("y"), ca.SX.sym("z")
 W, INERTIA = ca.SX.sym("w", 3), ca.SX.sym("inertia", 3, 3)

@@ -10,7 +10,9 @@ from daesolve.core.equations.dynamics import Dynamics
 TRIES = 10
 
 
-def somewhere(dynamics: Dynamics, matrix: ca.SX, p: np.ndarray | None = None) -> np.ndarray:
+def value_at_generic_state(
+    dynamics: Dynamics, matrix: ca.SX, p: np.ndarray | None = None
+) -> np.ndarray:
     """Evaluate a matrix at a random state where it is finite.
 
     Parameters

@@ -8,7 +8,7 @@ from contextlib import suppress
 import numpy as np
 
 from daesolve.core.equations.consistency import Start, complete_start, near
-from daesolve.core.equations.drives import begun, leaning
+from daesolve.core.equations.drives import drive_values_at_start, falling_arguments
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.fitting import fitting_values
 from daesolve.errors import InconsistentStateError, UnsupportedError
@@ -21,7 +21,7 @@ MOST_SIDES = 8
 """The number of times a start is completed to find the sides of its piecewise constraints."""
 
 
-def started(
+def start_with_modes(
     dynamics: Dynamics,
     values: Mapping[str, float],
     initial: Mapping[str, float],
@@ -42,7 +42,8 @@ def started(
     initial, guess, time, drift
         As in `complete_start`.
     kept
-        The result of `continued` for a run that continues here; its sampled laws do not restart.
+        The result of `values_to_continue_with` for a run that continues here; its sampled laws do
+        not restart.
 
     Raises
     ------
@@ -58,7 +59,7 @@ def started(
         return complete_start(dynamics, numbers, initial, guess=guess, time=time, drift=drift)
 
     near_guess = near(dynamics, initial, guess)
-    found |= begun(dynamics, before, near_guess, time) | held
+    found |= drive_values_at_start(dynamics, before, near_guess, time) | held
     # If no mode agrees with the guess, one may agree with the start.
     with suppress(InconsistentStateError):
         found |= _sides(dynamics, found, near_guess, time)
@@ -73,18 +74,20 @@ def started(
     if dynamics.drives:
         # A table of coordinates, in a constraint, shows where the coordinates are.
         for _ in range(MOST_SIDES):
-            first = begun(dynamics, before, start.state, time) | held
+            first = drive_values_at_start(dynamics, before, start.state, time) | held
             if first.items() <= found.items():
                 break
             found |= first
             start = completed()
-        leans = leaning(dynamics, found, start.state, time)
+        leans = falling_arguments(dynamics, found, start.state, time)
         found |= leans
-        found |= begun(dynamics, before | leans, start.state, time) | held
+        found |= drive_values_at_start(dynamics, before | leans, start.state, time) | held
     return start, found
 
 
-def continued(dynamics: Dynamics, ended: Mapping[str, float], time: float) -> dict[str, float]:
+def values_to_continue_with(
+    dynamics: Dynamics, ended: Mapping[str, float], time: float
+) -> dict[str, float]:
     """Return the discrete values that a run begins with where another ended, by name.
 
     Tables follow the time and the state. A sampled law begins again if its period has changed.
@@ -103,7 +106,7 @@ def continued(dynamics: Dynamics, ended: Mapping[str, float], time: float) -> di
     return {n: v for n, v in ended.items() if n in dynamics.discrete and n not in anew}
 
 
-def drifted(dynamics: Dynamics, residuals: Mapping[str, float]) -> float:
+def accepted_drift(dynamics: Dynamics, residuals: Mapping[str, float]) -> float:
     """Return how far off its goals a state of another run may be: a few times what that run was.
 
     Parameters

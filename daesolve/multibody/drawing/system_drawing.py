@@ -28,7 +28,7 @@ from daesolve.multibody.drawing.shapes import (
     Shape,
     Trace,
 )
-from daesolve.multibody.drawing.viewing import FROM_THE_FRONT
+from daesolve.multibody.drawing.views import FROM_THE_FRONT
 
 NAMED = re.compile(r"(?:(?P<stem>\w+?)_)?(?P<letter>[xyz])(?P<number>_?\d*)")
 SAMPLES, WITHIN = 6, 1e-9

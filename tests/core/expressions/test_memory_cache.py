@@ -5,7 +5,7 @@ import weakref
 
 from daesolve.core.equations.conservation import rates_function
 from daesolve.core.equations.projection import levels
-from daesolve.core.expressions.built_once import built_once
+from daesolve.core.expressions.memory_cache import built_once
 from tests.systems import pendulum
 
 
