@@ -36,7 +36,7 @@ SMALL = 4000
 ENOUGH = 10 * SMALL
 """The size of all that a process does uncompiled with one function."""
 PATIENCE = 1.0
-"""How long a process does in another form what a kept function would do, s."""
+"""How long a process does in another form what a compiled function would do, s."""
 INSTALLED = {"site-packages", "dist-packages"}
 """The names of folders of installed packages."""
 
@@ -138,12 +138,12 @@ def _in_turn(compiled):
 
 
 def inline_part(function):
-    """Let a kept function call this one, which stays as it is for everyone else."""
+    """Let a function that is compiled once call this one, which stays as it is for everyone else."""
     return register_jitable(**OPTIONS)(function)
 
 
 def for_size(function: Any, size: int) -> Any:
-    """Return a kept function, or the same function uncompiled while its tasks are small and few.
+    """Return a function that is compiled once, or the same function uncompiled while its tasks are small and few.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def for_now(function: Any, seconds: Callable[..., float], *task: Any) -> bool:
     Parameters
     ----------
     function
-        The kept function.
+        The compiled function.
     seconds, task
         Returns how long the task takes in the other form, about, s, from what describes it.
     """
@@ -202,6 +202,6 @@ def _is_compiled(function: Any) -> bool:
 
 
 def _lock_of(compiled: Any) -> Path:
-    """Return the file that is made where a kept function is cached."""
+    """Return the file that is made where a compiled function is cached."""
     function = compiled.py_func
     return Path(compiled.stats.cache_path, f"{function.__module__}.{function.__qualname__}.lock")

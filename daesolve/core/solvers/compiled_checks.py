@@ -225,7 +225,7 @@ def missed(
     found = np.empty(slopes.shape[:-1])
     size = slopes.shape[-1]
     one, other = (np.ascontiguousarray(table).reshape(-1, size) for table in (slopes, rates))
-    spans, sizes, late = (np.ascontiguousarray(inline_part).reshape(-1) for inline_part in steps)
+    spans, sizes, late = (np.ascontiguousarray(part).reshape(-1) for part in steps)
     flat = found.reshape(-1)
     _applied(misses, one.size, one, other, spans, sizes, relative, absolute, late, flat)
     return found

@@ -290,13 +290,13 @@ def first_passage(
             last = slope if met_here else -slope
         guards[2, j] = np.sign(last)
     if first >= 0:  # what only is recorded later is not reached
-        compile_once = known
+        recorded = known
         for m in range(known, met[1][0]):
             if met[0][m, 2] / length <= part:
                 for k in range(met[0].shape[1]):
-                    met[0][compile_once, k] = met[0][m, k]
-                compile_once += 1
-        met[1][0] = compile_once
+                    met[0][recorded, k] = met[0][m, k]
+                recorded += 1
+        met[1][0] = recorded
     return first, part, True
 
 
