@@ -138,12 +138,12 @@ def _in_turn(compiled):
 
 
 def inline_part(function):
-    """Let a function that is compiled once call this one, which stays as it is for everyone else."""
+    """Let compiled functions call this one, which stays as it is for everyone else."""
     return register_jitable(**OPTIONS)(function)
 
 
 def for_size(function: Any, size: int) -> Any:
-    """Return a function that is compiled once, or the same function uncompiled while its tasks are small and few.
+    """Return a compiled function, or the same one uncompiled while its tasks are small and few.
 
     Parameters
     ----------
