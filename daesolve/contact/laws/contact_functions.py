@@ -9,7 +9,7 @@ import numpy as np
 
 from daesolve.contact.decisions import ContactSolution, ContactState
 from daesolve.contact.laws.frictional_instant import ContactNumbers, DecisionState, TouchingContacts
-from daesolve.contact.posing.contact_rows import SpatialFriction, contacts_in
+from daesolve.contact.posing.contact_rows import SpatialContactFriction, contacts_in
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.jumps import with_references
 from daesolve.core.events.law import Setting
@@ -115,7 +115,9 @@ def is_timed(dynamics: Dynamics) -> bool:
     rows = [part for row in dynamics.rows for part in (row.bias, row.jacobian)]
     acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *rows)
     rubbing = [row.rubbing for row in contacts_in(dynamics)]
-    turning = [place for r in rubbing if isinstance(r, SpatialFriction) for place in r.turning]
+    turning = [
+        place for r in rubbing if isinstance(r, SpatialContactFriction) for place in r.turning
+    ]
     if turning:
         # The direction of a slip that begins turns with the time; what rests has none.
         acting = ca.substitute(acting, dynamics.p[turning], ca.SX.zeros(len(turning)))

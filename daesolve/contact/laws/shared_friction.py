@@ -17,7 +17,7 @@ from daesolve.contact.decisions import ContactSolution
 from daesolve.contact.decisions.sharing import BestShare, best_share
 from daesolve.contact.laws.frictional_instant import ContactNumbers, TouchingContacts
 from daesolve.contact.laws.redundant_contacts import PARALLEL
-from daesolve.contact.posing.contact_rows import SpatialFriction
+from daesolve.contact.posing.contact_rows import SpatialContactFriction
 
 LATER = 1e-5
 """s, a time after which loads have changed by more than rounding."""
@@ -96,7 +96,7 @@ class Shares:
 
 def are_split(numbers: ContactNumbers) -> bool:
     """Return whether there are several contacts among which friction may be split."""
-    return any(isinstance(own, SpatialFriction) and own.split for own in numbers.rubbing)
+    return any(isinstance(own, SpatialContactFriction) and own.split for own in numbers.rubbing)
 
 
 def share(
@@ -113,7 +113,7 @@ def share(
     split = (tractions - shares.held(tractions)).reshape(-1, 2)
     for place, k in enumerate(stuck):
         rubbing = numbers.rubbing[int(instant.which[k])]
-        assert isinstance(rubbing, SpatialFriction)
+        assert isinstance(rubbing, SpatialContactFriction)
         p[[*rubbing.split]] = split[place]
 
 
@@ -167,10 +167,10 @@ class Sharing:
         return Sharing(numbers, instant, p, tuple(stuck), shares, reactions)
 
     @property
-    def rubbing(self) -> list[SpatialFriction]:
+    def rubbing(self) -> list[SpatialContactFriction]:
         """The friction of those that stick."""
         found = [self.numbers.rubbing[int(self.instant.which[k])] for k in self.stuck]
-        return [rubbing for rubbing in found if isinstance(rubbing, SpatialFriction)]
+        return [rubbing for rubbing in found if isinstance(rubbing, SpatialContactFriction)]
 
     def loads(self, later: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return tractions (2 n,) on held slips, and limits (n,), at a time from now on, s."""

@@ -36,7 +36,7 @@ from daesolve.contact.laws.spatial_modes import (
     step_until,
     values_for_transitions,
 )
-from daesolve.contact.posing.contact_rows import SpatialFriction, contacts_in
+from daesolve.contact.posing.contact_rows import SpatialContactFriction, contacts_in
 from daesolve.contact.posing.names import SET_OUT
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.law import Jump, Setting
@@ -74,7 +74,7 @@ class SpatialContactLaw(FrictionalContactLaw):
             return np.array(own)[:, None] + np.arange(count)
 
         self._rubbing = [
-            row.rubbing if isinstance(row.rubbing, SpatialFriction) else None
+            row.rubbing if isinstance(row.rubbing, SpatialContactFriction) else None
             for row in contacts_in(setting.dynamics)
         ]
         self._halting = guards("begins_to_stick", 2)
@@ -431,6 +431,6 @@ class SpatialContactLaw(FrictionalContactLaw):
         return [*events, rubbing.shares] if np.any(before[shares] != after[shares]) else events
 
 
-def _places(rubbing: SpatialFriction, what: str) -> Any:
+def _places(rubbing: SpatialContactFriction, what: str) -> Any:
     places = getattr(rubbing, what)
     return places if isinstance(places, int) else list(places)

@@ -13,7 +13,7 @@ from daesolve.contact.decisions import ContactSolution, ContactState
 from daesolve.contact.laws.frictional_instant import ContactNumbers, TouchingContacts
 from daesolve.contact.laws.redundant_contacts import PARALLEL
 from daesolve.contact.laws.shared_friction import Shares, are_split, independent, remaining, share
-from daesolve.contact.posing.contact_rows import SpatialFriction
+from daesolve.contact.posing.contact_rows import SpatialContactFriction
 from daesolve.errors import UndeterminedContact
 
 SPRINGS = "equal springs"
@@ -140,14 +140,14 @@ def values_for_transitions(
     contacts = instant.contacts
     pulls = np.abs(contacts.matrix) @ np.abs(answer.reactions) + instant.size
     for rubbing in numbers.rubbing:
-        assert rubbing is None or isinstance(rubbing, SpatialFriction)
+        assert rubbing is None or isinstance(rubbing, SpatialContactFriction)
         if rubbing is not None:
             p[[*rubbing.split, *rubbing.shift, *rubbing.along]] = 0.0
     for k, course in courses.items():
         contact = int(instant.which[k])
         p[numbers.holds[contact]] = float(course.state is not ContactState.OPEN)
         rubbing = numbers.rubbing[contact]
-        if not isinstance(rubbing, SpatialFriction):
+        if not isinstance(rubbing, SpatialContactFriction):
             continue
         slides = course.state.slides
         begins = slides and (before[rubbing.slides] == 0.0 or course.heading is not None)

@@ -67,7 +67,7 @@ class ContactFriction:
 
 
 @dataclass(frozen=True, eq=False)
-class SpatialFriction(ContactFriction):
+class SpatialContactFriction(ContactFriction):
     """The friction of a contact in space; `row` is the first of its two directions of slip.
 
     Parameters
@@ -107,7 +107,7 @@ class SpatialFriction(ContactFriction):
         rows: Sequence[str],
         names: Sequence[str],
         events: Sequence[str],
-    ) -> SpatialFriction:
+    ) -> SpatialContactFriction:
         """Return the friction of a contact from that along the first direction of its slip."""
 
         def places(what: str) -> tuple[int, ...]:
@@ -115,7 +115,7 @@ class SpatialFriction(ContactFriction):
             return tuple(names.index(one) for one in both if one in names)
 
         own = {part.name: getattr(first, part.name) for part in fields(first)}
-        return SpatialFriction(
+        return SpatialContactFriction(
             **own,
             second=rows.index(f"{name}_stuck_2"),
             sticks_second=names.index(f"sticks_{name}_2"),
@@ -193,7 +193,7 @@ class ContactRow(UnilateralRow):
     @property
     def shares_loads(self) -> bool:
         """Whether it is in space and rubs: as the fourth foot of a body, it may share a load."""
-        return isinstance(self.rubbing, SpatialFriction)
+        return isinstance(self.rubbing, SpatialContactFriction)
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,9 +336,9 @@ def _rubbing(
     )
     if contact.in_space is None:
         return plane
-    return SpatialFriction.beside(plane, name, rows, names, events)
+    return SpatialContactFriction.beside(plane, name, rows, names, events)
 
 
 def in_space(rows: Sequence[ContactRow]) -> bool:
     """Return whether a contact with friction has two directions of slip."""
-    return any(isinstance(row.rubbing, SpatialFriction) for row in rows)
+    return any(isinstance(row.rubbing, SpatialContactFriction) for row in rows)
