@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from daesolve.contact.friction.impulse_equations import StepEquations
 from daesolve.contact.friction.impulse_step import ImpulseStep, take_step
-from daesolve.errors import BranchLost
+from daesolve.errors import BranchLost, UnphysicalVariant
 from tests.reference.prisms import Prism
 
 from .stepped_bodies import GENTLE, prism
@@ -94,9 +94,11 @@ UNLOADED = Prism(
 def test_a_step_obeys_dry_friction_whether_the_prism_slides_or_rests(body, speed, length):
     try:
         step = step_of(body, speed, length)
-    except BranchLost:
-        # Painleve's paradox: no supports can be loaded while it slides on.
-        assert not slides(body, int(np.sign(speed))).answers()
+    except (BranchLost, UnphysicalVariant):
+        # Painleve's paradox: no supports can be loaded while it slides on. Where the determinant is
+        # zero, reactions are infinite, which is no answer.
+        answers = slides(body, int(np.sign(speed))).answers().values()
+        assert not any(np.all(np.isfinite(reactions)) for reactions in answers)
         return
     ahead, impulses = step.velocities[0], step.normal
     size = body.mass * abs(speed) + np.abs(impulses).sum() + length * abs(body.force_x)

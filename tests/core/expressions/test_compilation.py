@@ -115,7 +115,7 @@ def _tables(function: ca.Function) -> list[Any]:
     own = [made.codes, made.ends, made.terms, made.blocks, made.outputs, made.borders]
     layouts = [astuple(blocks._divided(function, each)) for each in (False, True)]
     shared = program.joined([function, function])
-    walk = unresolved_terms._Walk((function,), False)
+    walk = unresolved_terms._Walk((function,))
     return _parts(
         [own, layouts, shared.outputs, astuple(shared.values), walk._degrees, walk._sizes]
     )
