@@ -63,9 +63,9 @@ def test_an_installed_function_is_cached_outside_its_package(
 
 
 COMPILES = """
-from daesolve.core.expressions.compilation import kept
+from daesolve.core.expressions.compilation import compile_once
 
-@kept
+@compile_once
 def total(values):
     found = 0.0
     for value in values:
