@@ -37,3 +37,10 @@ def test_the_rounding_of_a_large_angle_is_in_its_sine():
 
 def test_a_square_beyond_every_double_is_infinite():
     assert size(X**2 - 1, 1e300) == float("inf")
+
+
+def test_a_root_passes_on_the_rounding_of_what_cancels_under_it():
+    # d sqrt(u) = du / (2 sqrt(u)): under the root, 1 and cos(x) cancel; cos(x) is rounded with x.
+    under, terms = 1.0 - np.cos(0.01), 1.0 + np.cos(0.01) + 0.01 * np.sin(0.01)
+    expected = 0.5 * (np.sqrt(under) + terms / np.sqrt(under))
+    assert size(ca.sqrt(1 - ca.cos(X)), 0.01) == pytest.approx(expected, rel=1e-9)
