@@ -92,7 +92,9 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{INNER_ROOMS[name]}")
     if name in __all__:
         return _load(name)
-    if name.startswith("_") or find_spec(f"{__name__}.{name}"):  # to be answered quickly
+    # Protocols ask for the first kind. The second is a module, which Python imports if it is told
+    # that there is no attribute.
+    if name.startswith("_") or find_spec(f"{__name__}.{name}"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     homes = {public: f"ds.{public}" for public in __all__}
     for room in __all__:
