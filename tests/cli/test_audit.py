@@ -23,6 +23,12 @@ def test_a_problem_is_run_and_audited():
     assert {f["check"] for f in found["audit"]["findings"]} >= {"goal", "equations of motion"}
 
 
+def test_the_run_takes_rates_and_an_absolute_tolerance():
+    assert document("audit", *SHORT, "--atol", "1e-9")["solver"] == "cvodes"
+    refused = call("audit", *SHORT, "--rate", "rodd=1", code=REQUEST_IS_WRONG)
+    assert "did you mean 'rod'" in refused.stderr
+
+
 @pytest.mark.slow
 def test_the_terminal_shows_every_check():
     found, told = document("audit", *SHORT), call("audit", *SHORT).stdout

@@ -153,3 +153,11 @@ def test_numbers_of_many_measures_stay_whole_in_a_narrow_terminal():
     assert (shown.count("2.500e-16"), shown.count("4.000e-17")) == (6, 6)
     assert "…" not in shown
     assert all(f"{name} (rad)" in shown for name in names), "no word of a heading is broken"
+
+
+def test_parameters_of_all_members_come_from_a_file(mine, tmp_path):
+    (tmp_path / "numbers.toml").write_text("stiffness = 2.0\n", encoding="utf-8")
+    words = ("--over", "mass=1,2", "--until", "0.2", "--parameters", tmp_path / "numbers.toml")
+    call(mine, *words, "--out", tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["parameters"] == {"stiffness": 2.0}
