@@ -72,7 +72,7 @@ def test_what_differs_is_reported_by_run_and_field():
     after = {"moved": other, "raising": raised, "new": one, "same": one}
     assert differences(before, after) == [
         "gone: only in the first recording",
-        "moved: end_state, states; end state by 2.0e-01",
+        "moved: end_state, states; end state by 2.0e-01 (y 2 -> 2.5)",
         "new: only in the second recording",
         "raising: completed -> raised ValueError (it cannot be)",
     ]

@@ -48,7 +48,10 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         text += f" and {len(fields) - SHOWN} more"
     largest = _largest(one, other)
     if largest is not None:
-        text += f"; end state by {largest:.1e}" if largest else "; end state alike"
+        name, a, b = largest
+        relative = _relative(a, b)
+        shown = f"{relative:.1e} ({name} {a:.3g} -> {b:.3g})"
+        text += f"; end state by {shown}" if relative else "; end state alike"
     for name in ("outcome", "message"):
         if before.get(name) != after.get(name):
             text += f"; {name}: {before.get(name)!r} -> {after.get(name)!r}"[:LONGEST]
@@ -79,16 +82,18 @@ def _field(name: str) -> str:
     return f"{head}end_state" if found else name
 
 
-def _largest(one: Mapping[str, Any], other: Mapping[str, Any]) -> float | None:
-    """Return the largest relative difference of values in end states; None if there are none."""
+def _largest(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[str, float, float] | None:
+    """Return the state that differs most, relative to its size, and its two values at the end.
+
+    A large difference of values that are nothing but rounding shows in the values. None if there
+    are no states.
+    """
     pairs = [
-        (float(value), float(other[name]))
+        (name.rpartition("end_state.")[2], float(value), float(other[name]))
         for name, value in one.items()
         if "end_state." in name and name in other
     ]
-    if not pairs:
-        return None
-    return max(_relative(a, b) for a, b in pairs)
+    return max(pairs, key=lambda pair: _relative(pair[1], pair[2]), default=None)
 
 
 def _relative(a: float, b: float) -> float:
