@@ -9,7 +9,12 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact.decisions import Contacts
-from daesolve.contact.posing.contact_rows import ContactFriction, ContactRow, contacts_in
+from daesolve.contact.posing.contact_rows import (
+    ContactFriction,
+    ContactRow,
+    SpatialContactFriction,
+    contacts_in,
+)
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.identities import vanishes
@@ -182,6 +187,12 @@ class ContactNumbers:
         rests = {k: r.rests for k, r in enumerate(self.rubbing) if r is not None}
         self._may_rest = [k for k, place in rests.items() if place is not None]
         self.rests = np.array([rests[k] for k in self._may_rest], dtype=int)
+        self._splits = [
+            place
+            for r in self.rubbing
+            if isinstance(r, SpatialContactFriction)
+            for place in (*r.split, *r.shift, *r.along)
+        ]
         places = {name: place for place, name in enumerate(dynamics.values)}
         self.shares = {
             (k, j): places[name]
@@ -247,10 +258,11 @@ class ContactNumbers:
         return ca.Function("contacts", arguments, [ca.densify(ca.SX(part)) for part in parts])
 
     def mode(self, p: np.ndarray, closed: np.ndarray) -> np.ndarray:
-        """Return p with these contacts closed and stuck, and all others open."""
+        """Return p with these contacts closed and stuck, all others open, and nothing shared."""
         p = p.copy()
         p[self.holds] = closed
         p[self.slides] = 0.0
+        p[self._splits] = 0.0
         p[self.sticks] = closed[self.rubs, None]
         p[self.rests] = 0.0
         p[list(self.shares.values())] = 0.0

@@ -135,14 +135,9 @@ def values_for_transitions(
     UndeterminedContact
         Loads are not determined.
     """
-    before, p = p, p.copy()
-    p[numbers.holds], p[numbers.slides], p[numbers.sticks] = 0.0, 0.0, 0.0
+    before, p = p, numbers.mode(p, np.zeros(len(numbers.names), dtype=bool))
     contacts = instant.contacts
     pulls = np.abs(contacts.matrix) @ np.abs(answer.reactions) + instant.size
-    for rubbing in numbers.rubbing:
-        assert rubbing is None or isinstance(rubbing, SpatialContactFriction)
-        if rubbing is not None:
-            p[[*rubbing.split, *rubbing.shift, *rubbing.along]] = 0.0
     for k, course in courses.items():
         contact = int(instant.which[k])
         p[numbers.holds[contact]] = float(course.state is not ContactState.OPEN)

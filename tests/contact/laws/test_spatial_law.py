@@ -301,6 +301,29 @@ def test_a_tripod_that_is_thrown_never_gains_energy(seed):
     assert np.all(np.diff(run["energy"]) <= 1e-12 * run["energy"][0])
 
 
+def test_feet_that_shared_friction_have_none_once_they_are_lifted_off():
+    q = ds.coordinates(x="m", y="m", z="m", pitch="rad")
+    feet = []
+    for name, side in (("rear", -0.1), ("front", 0.1)):
+        gap = q.z - side * ca.sin(q.pitch)
+        feet.append(ds.Contact(name, gap, slip=(q.dot.x, q.dot.y), friction=0.3))
+    kick = ds.Event("kick", ds.time - 0.1, ds.RISING, ds.Reset({"z_dot": 1.0}))
+    bar = ds.MechanicalSystem(
+        q,
+        kinetic=(ca.sumsqr(q.dot.vector[:3]) + 0.01 * q.dot.pitch**2) / 2,
+        potential=GRAVITY * q.z,
+        force={"x": 1.0 + ds.time},
+        goals=feet,
+        events=[kick],
+    )
+    still = dict.fromkeys(("x", "y", "z", "pitch"), 0.0)
+    run = ds.solve(bar, 0.15, still, at=[0.05, 0.15])
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    rear, front = run["rear_friction_1"], run["front_friction_1"]
+    assert rear[0] + front[0] == pytest.approx(-1.05, abs=1e-12)
+    assert rear[1] == front[1] == 0.0
+
+
 @pytest.mark.slow
 def test_a_rod_in_space_that_may_fly_or_slide_on_does_what_it_did_where_that_is_asked_for():
     """In the plane of its motion it is Painlevé's rod."""
