@@ -82,6 +82,25 @@ class Exported:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A system as C sources.
+
+    Parameters
+    ----------
+    prepared
+        The run from which it takes its equations.
+    sheet
+        Its data.
+    texts
+        Its source files by name; "unit.c" includes the rest.
+    """
+
+    prepared: Prepared
+    sheet: Sheet
+    texts: Mapping[str, str]
+
+
 def to_fmu(
     source: Source,
     path: str | Path,
@@ -151,22 +170,12 @@ def to_fmu(
     >>> unit.states, unit.indicators
     (2, 0)
     """
-    check_options("to_fmu", options, REFUSED, ("horizon", "tolerance"))
-    tolerance = TOLERANCE if tolerance is None else tolerance
-    if not (is_number(tolerance) and 0.0 < tolerance < 1.0):
-        raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must lie between 0 and 1")
-    prepared = _prepared(source, initial, horizon, options)
-    check_exportable(prepared)
-    functions = UnitFunctions(prepared, rule)
-    guards = watched_guards(prepared)
-    check_functions(functions, guards)
-    variables = variables_of(functions, guards, settled)
-    sheet = Sheet(functions, guards, variables, "", tolerance)
+    unit = unit_of(
+        source, initial, horizon=horizon, tolerance=tolerance, settled=settled, rule=rule, **options
+    )
+    prepared, sheet, texts = unit.prepared, unit.sheet, unit.texts
+    variables = sheet.variables
     target = located(path)
-    written = functions.all()
-    texts = sources(_generated(sheet, written))
-    sheet = replace(sheet, token=token_of(texts))
-    texts |= _generated(sheet, written)
     identifier = identifier_of(target.stem)
     library = compiled(texts, identifier)
     entries = {
@@ -188,6 +197,34 @@ def to_fmu(
         len(variables.indicators),
         prepared.notes,
     )
+
+
+def unit_of(
+    source: Source,
+    initial: Mapping[str, float] | None = None,
+    *,
+    horizon: float | None = None,
+    tolerance: float | None = None,
+    settled: Collection[str] = (),
+    rule: StartRule | None = None,
+    **options: Unpack[RunOptions],
+) -> Unit:
+    """Return the C sources of a unit; the arguments and errors are those of `to_fmu`."""
+    check_options("to_fmu", options, REFUSED, ("horizon", "tolerance"))
+    tolerance = TOLERANCE if tolerance is None else tolerance
+    if not (is_number(tolerance) and 0.0 < tolerance < 1.0):
+        raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must lie between 0 and 1")
+    prepared = _prepared(source, initial, horizon, options)
+    check_exportable(prepared)
+    functions = UnitFunctions(prepared, rule)
+    guards = watched_guards(prepared)
+    check_functions(functions, guards)
+    variables = variables_of(functions, guards, settled)
+    sheet = Sheet(functions, guards, variables, "", tolerance)
+    written = functions.all()
+    texts = sources(_generated(sheet, written))
+    sheet = replace(sheet, token=token_of(texts))
+    return Unit(prepared, sheet, texts | _generated(sheet, written))
 
 
 def _prepared(
