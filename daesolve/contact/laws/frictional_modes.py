@@ -232,19 +232,28 @@ def bearing_modes(
     return modes
 
 
+def rows_held(numbers: ContactNumbers, instant: TouchingContacts, p: np.ndarray) -> list[int]:
+    """Return the rows of what touches that hold in the mode of p."""
+    places: list[int] = instant.which.tolist()
+    rows = [k for k, contact in enumerate(places) if p[numbers.holds[contact]] == 1.0]
+    for k, contact in enumerate(places):
+        rubbing = numbers.rubbing[contact]
+        if rubbing is not None and p[rubbing.sticks] == 1.0:
+            rows.append(len(places) + k)
+    return rows
+
+
 def closed_contacts(
     numbers: ContactNumbers, instant: TouchingContacts, p: np.ndarray
 ) -> np.ndarray:
     """Return which contacts are closed in the mode of p, with those that others keep closed."""
     closed, count = numbers.closed(p), len(instant.which)
     places: list[int] = instant.which.tolist()
-    rows = [k for k, contact in enumerate(places) if p[numbers.holds[contact]] == 1.0]
-    sides = np.zeros(count)
+    rows, sides = rows_held(numbers, instant, p), np.zeros(count)
     for k, contact in enumerate(places):
         rubbing = numbers.rubbing[contact]
         if rubbing is not None:
             sides[k] = p[rubbing.slides]
-            rows += [count + k] if p[rubbing.sticks] == 1.0 else []
     reactions = borne_by(instant, rows, sides)
     if reactions is None:
         return closed

@@ -21,11 +21,12 @@ from daesolve.contact.laws.frictional_modes import (
     are_chosen,
     chosen_among,
     closed_contacts,
+    rows_held,
     states_by_contact,
     states_by_slips,
     values_in_states,
 )
-from daesolve.contact.laws.redundant_contacts import with_implied_contacts
+from daesolve.contact.laws.redundant_contacts import shares_of, with_implied_contacts
 from daesolve.contact.laws.spatial_modes import NEAR, SPRINGS, candidates, values_for_transitions
 from daesolve.contact.posing.contact_rows import contacts_in, in_space
 from daesolve.core.equations.dynamics import Dynamics
@@ -101,13 +102,30 @@ def _begin_in_plane(
     if chosen[numbers.rests].any():
         return chosen, [SHARED]
     # One that opens does so at the start, with an event; until then it slides as it does.
-    opens = ~closed_contacts(numbers, instant, chosen)
-    chosen[numbers.holds[opens]] = p[numbers.holds[opens]]
+    chosen = _with_what_opens(numbers, instant, chosen, p)
     sides = (np.sign(rates.slips) * numbers.closed(p))[numbers.rubs]
     chosen[numbers.slides] = np.where(chosen[numbers.slides] == 0.0, sides, chosen[numbers.slides])
     now = closed_contacts(numbers, instant, chosen)
     shared = are_chosen(numbers, chosen, now)
     return chosen, [chosen_among(numbers, now)] if shared else []
+
+
+def _with_what_opens(
+    numbers: ContactNumbers, instant: TouchingContacts, chosen: np.ndarray, p: np.ndarray
+) -> np.ndarray:
+    """Return values in which contacts that open at once are still closed, as in p.
+
+    What follows from others is closed with them.
+    """
+    chosen, matrix = chosen.copy(), instant.contacts.matrix
+    places: list[int] = instant.which.tolist()
+    rows = rows_held(numbers, instant, chosen)
+    for contact in np.flatnonzero(~closed_contacts(numbers, instant, chosen)).tolist():
+        row = places.index(contact) if contact in places else None
+        if row is None or shares_of(matrix, rows, row) is None:
+            chosen[numbers.holds[contact]] = p[numbers.holds[contact]]
+            rows += [] if row is None else [row]
+    return chosen
 
 
 def _begin_in_space(

@@ -303,8 +303,8 @@ class StepChecks:
         """Return what rates scatter by, early in steps, over what derivatives may be off, (j,).
 
         Differences of large numbers leave a scatter of which two neighbours may show nothing. High
-        differences along a short line through a state show it, as they leave nothing of what is
-        smooth.
+        differences along a short line through a state and its time show it, as they leave nothing
+        of what is smooth.
         """
         found = np.zeros(len(steps))
         for part in EARLY:
@@ -313,10 +313,11 @@ class StepChecks:
             along = NEAR * np.cos(np.arange(self.problem.size, dtype=float))
             line = 1.0 + np.arange(NEIGHBOURS)[:, None] * along
             states = (places[:, None, :] * line).reshape(-1, places.shape[1])
+            times = moments[:, None] + course.spans[steps, None] * NEAR * np.arange(NEIGHBOURS)
             with np.errstate(all="ignore"):
-                rates = evaluated(
-                    self.problem.rhs, np.repeat(moments, NEIGHBOURS), states, self.p
-                ).reshape(len(steps), NEIGHBOURS, -1)
+                rates = evaluated(self.problem.rhs, times.ravel(), states, self.p).reshape(
+                    len(steps), NEIGHBOURS, -1
+                )
                 differences: np.ndarray = np.diff(rates, 4, axis=1)
                 scatter = np.sqrt(np.mean(differences**2, axis=1) / SPREAD)
                 # Beyond where a step is right, there may be no rate.

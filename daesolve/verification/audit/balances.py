@@ -19,7 +19,16 @@ from daesolve.contact.posing.guides import FRICTION_WORK
 from daesolve.core.posing.goals import Goal, Nonholonomic
 from daesolve.core.results.trajectory.findings import Finding, unchecked
 from daesolve.verification.audit.certificate import Certificate
-from daesolve.verification.audit.expressions import Expressions, by_name, ideal_goals, size_of
+from daesolve.verification.audit.expressions import (
+    Expressions,
+    applied_force,
+    by_name,
+    by_velocity,
+    ideal_goals,
+    momentum_of,
+    moving_of,
+    size_of,
+)
 from daesolve.verification.audit.guide_forces import check_guides, guiding, held_by_friction
 from daesolve.verification.audit.judgement import attempt, judge
 
@@ -129,7 +138,8 @@ def _kinematics(along: Expressions) -> Balance:
     names: Sequence[str] = (system.coordinates if mechanical else system.states).names
     rates = system.coordinates.dot.vector if mechanical else system.rate
     quantities = [along.certificate.columns[name] for name in names]
-    return Balance(names, quantities, *_terms(along, "rates", lambda: by_name(rates, names)))
+    terms = _terms(along, "rates", lambda: by_name(rates, names))
+    return Balance(names, quantities, *terms, along.extents[0][0] if mechanical else 0.0)
 
 
 def _quadratures(along: Expressions) -> Balance:
@@ -253,34 +263,9 @@ def _unguided(along: Expressions) -> ca.SX:
     load = applied_force(along) + reactions_of(along)
     load -= moving.T @ along.gradient(along.written(ca.SX(system.potential)))
     if system.mass_matrix is not None:
-        return load + along.written(_by_velocity(system, system.gyroscopic)) + along.rate(momentum)
+        return load + along.written(by_velocity(system, system.gyroscopic)) + along.rate(momentum)
     load += moving.T @ along.gradient(along.written(ca.SX(system.kinetic)))
     return load + _turned(system, moving, momentum)
-
-
-def applied_force(along: Expressions) -> ca.SX:
-    """Return the posed forces, for each velocity."""
-    return along.written(_by_velocity(along.system, along.system.force))
-
-
-def _by_velocity(system: Any, given: Any) -> ca.SX:
-    named = system.coordinates if system.velocities is None else system.velocities
-    return ca.vertcat(*by_name(given, named.names))
-
-
-def moving_of(system: Any) -> ca.SX:
-    """Return S of q' = S v."""
-    if system.kinematics is None:
-        return ca.SX.eye(system.coordinates.vector.numel())
-    return ca.jacobian(ca.SX(system.kinematics), system.v.vector)
-
-
-def momentum_of(along: Expressions) -> ca.SX:
-    """Return dT/dv, or the mass matrix times v, as a column."""
-    system = along.system
-    if system.mass_matrix is None:
-        return ca.gradient(along.written(ca.SX(system.kinetic)), system.v.vector)
-    return along.written(ca.densify(ca.SX(system.mass_matrix)) @ system.v.vector)
 
 
 def _turned(system: Any, moving: ca.SX, momentum: ca.SX) -> ca.SX:

@@ -182,18 +182,58 @@ class Expressions:
         return [one for one in found if len(one.names)]
 
     @cached_property
+    def forces(self) -> np.ndarray:
+        """Posed forces for each velocity, and the slopes of the potential, (..., n, NODES)."""
+
+        def acting() -> list[ca.SX]:
+            potential = self.written(ca.SX(self.system.potential))
+            return ca.vertsplit(ca.vertcat(applied_force(self), self.gradient(potential)))
+
+        return self.once(("forces", ""), acting)
+
+    @cached_property
+    def _pull(self) -> float:
+        """The largest acceleration that forces would give if no reactions cancelled them."""
+        system = self.system
+        if not hasattr(system, "coordinates"):
+            return 0.0
+
+        def write() -> list[ca.SX]:
+            momentum = momentum_of(self)
+            inertia = ca.densify(ca.jacobian(momentum, system.v.vector))
+            return ca.vertsplit(ca.vec(ca.horzcat(inertia, moving_of(system).T)))
+
+        at_the_end = Expressions(self.certificate.only(slice(-1, None)))
+        try:
+            largest = np.nan_to_num(np.max(np.abs(self.forces), axis=(1, 2)))
+            inertia = at_the_end.once(("inertia", ""), write)[:, -1, -1]
+        except UncheckableError:
+            return 0.0
+        count = len(system.v.names)
+        inertia, moving = np.split(np.nan_to_num(inertia).reshape(count, -1, order="F"), [count], 1)
+        loads = largest[:count] + np.abs(moving) @ largest[count:]
+        return float(np.max(np.abs(np.linalg.pinv(inertia)) @ loads, initial=0.0))
+
+    @cached_property
     def extents(self) -> list[tuple[float, float]]:
-        """How large, and how fast from node to node, the largest entry of each of `moving` is."""
+        """How large, and how fast from node to node, the largest entry of each of `moving` is.
+
+        Where all rests, that is no less than what the loads, which reactions cancel but for
+        rounding, would give in a step.
+        """
         bounds: list[tuple[float, float]] = []
-        certificate, largest = self.certificate, 0.0
-        for vector in self.moving:
+        certificate, moving = self.certificate, self.moving
+        step = max(certificate.lasts, float(np.ptp(certificate.times))) / len(certificate.times)
+        largest = 0.0
+        for vector in moving:
             rows, times = (
                 np.array([certificate.columns[n] for n in vector.names]),
                 certificate.times,
             )
             # What is held still has velocities that are nothing but rounding.
             sizes = [certificate.scale(n, row) for n, row in zip(vector.names, rows, strict=True)]
-            largest = max(*sizes, largest / certificate.lasts)
+            cancelled = self._pull * step * (1.0 if vector is moving[-1] else step)
+            largest = max(*sizes, cancelled, largest / certificate.lasts)
             if times.shape[1] == 1:
                 rows, times = np.swapaxes(rows, 1, 2), times.T
             apart = np.abs(np.diff(times))
@@ -322,6 +362,32 @@ def by_name(given: Any, names: Sequence[str]) -> list[ca.SX]:
     listed = [given] if isinstance(given, ca.SX | ca.DM) else cast(Sequence[ca.SX], given)
     column = ca.vertcat(ca.SX(0, 1), *map(ca.SX, listed))
     return ca.vertsplit(column) if column.numel() else [ca.SX(0)] * len(names)
+
+
+def applied_force(along: Expressions) -> ca.SX:
+    """Return the posed forces, for each velocity."""
+    return along.written(by_velocity(along.system, along.system.force))
+
+
+def by_velocity(system: Any, given: Any) -> ca.SX:
+    """Return expressions given by name of velocities, or as a column, in their order."""
+    named = system.coordinates if system.velocities is None else system.velocities
+    return ca.vertcat(*by_name(given, named.names))
+
+
+def moving_of(system: Any) -> ca.SX:
+    """Return S of q' = S v."""
+    if system.kinematics is None:
+        return ca.SX.eye(system.coordinates.vector.numel())
+    return ca.jacobian(ca.SX(system.kinematics), system.v.vector)
+
+
+def momentum_of(along: Expressions) -> ca.SX:
+    """Return dT/dv, or the mass matrix times v, as a column."""
+    system = along.system
+    if system.mass_matrix is None:
+        return ca.gradient(along.written(ca.SX(system.kinetic)), system.v.vector)
+    return along.written(ca.densify(ca.SX(system.mass_matrix)) @ system.v.vector)
 
 
 def _folded(

@@ -13,7 +13,6 @@ from daesolve.core.posing.goals import AnyGoal, Goal, Holonomic, Invariant, Nonh
 from daesolve.core.results.trajectory.findings import Finding, unchecked
 from daesolve.verification.audit.balances import (
     ENERGY,
-    applied_force,
     friction_of,
     momenta_of,
     without_unit,
@@ -175,14 +174,9 @@ def _faintest_push(along: Expressions) -> float:
     and what in a step gives the rounding of the largest momentum, by which feedback moves reactions
     where no force acts.
     """
-    certificate, system = along.certificate, along.system
-
-    def acting() -> list[ca.SX]:
-        potential = along.written(ca.SX(system.potential))
-        return ca.vertsplit(ca.vertcat(applied_force(along), along.gradient(potential)))
-
+    certificate = along.certificate
     try:
-        forces, momenta = along.once(("forces", ""), acting), momenta_of(along)
+        forces, momenta = along.forces, momenta_of(along)
     except UncheckableError:
         return 0.0
     force, momentum = (float(np.nanmax(np.abs(rows), initial=0.0)) for rows in (forces, momenta))

@@ -138,3 +138,28 @@ def test_slips_of_what_two_constraints_hold_are_rounding():
     run = ds.solve(system, 3.0, {"x": 0.0157, "turn": 0.0}, guess={"x_dot": -0.982})
     assert [run.end_state["x"], run.end_state["turn"]] == pytest.approx([0.0157, 0.0], abs=1e-12)
     assert run.audit().holds, str(run.audit())
+
+
+@pytest.mark.parametrize("solver", ["taylor", "dop853"])
+def test_what_rests_at_the_origin_under_a_growing_load_is_off_by_its_rounding_alone(solver):
+    """A point in a groove: positions, velocities and works are nothing but rounding."""
+    q = ds.coordinates(x="m", y="m")
+    lean = 1.0
+    rough = math.sin(lean) * q.x + math.cos(lean) * q.y
+    slip = math.cos(lean) * q.dot.x - math.sin(lean) * q.dot.y
+    point = ds.MechanicalSystem(
+        q,
+        kinetic=ca.sumsqr(q.dot.vector) / 2,
+        potential=10.0 * q.y,
+        goals=[
+            ds.Contact("rough", rough, slip=slip, friction=0.1),
+            ds.Contact("smooth", math.cos(lean) * q.y - math.sin(lean) * q.x),
+        ],
+        force={"x": -3.974 * ds.time},
+    )
+    run = ds.solve(point, 3.0, {"x": 0.0, "y": 0.0}, solver=solver)
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert run.audit().holds, str(run.audit())
+    # Three seconds of accelerations that are the rounding of those which loads would give.
+    rounding = 2.0**-53 * math.hypot(10.0, 3.974 * 3.0) * 3.0**2
+    assert math.hypot(run["x"][-1], run["y"][-1]) <= rounding
