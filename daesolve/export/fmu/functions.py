@@ -19,6 +19,8 @@ from daesolve.core.events.jumps import JumpFunction, settle_function, with_refer
 from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.preparation.preparing import Prepared
+from daesolve.core.solvers.phase_splitting import FAR
+from daesolve.core.solvers.unresolved_terms import Kind, phases, unresolved_terms
 from daesolve.export.named import StartRule
 
 Law = TypeVar("Law")
@@ -26,6 +28,8 @@ MOST_JOINT = 4
 """Events that impose constraints, of which all sets are in a unit: they may happen together."""
 NONE = ca.SX(0, 1)
 """A column without entries."""
+TURNS = Kind(-np.inf, np.inf, FAR)
+"""The phase of a sine or cosine in a guard."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +140,7 @@ class UnitFunctions:
         t, x, p = self.t, self.x, self.p
         rate = self.problem.rhs(t, x, p)
         guards = self.problem.guards(t, x, p)
-        moving = ca.jtimes(guards, x, rate) + ca.jtimes(guards, t, ca.SX(1))
+        arguments = ca.vertcat(NONE, *[argument for argument, _ in self.arguments])
         # With weights the terms of a sum do not cancel.
         weights = _weights(x.numel() + 1)
         terms = ca.jtimes(guards, x, weights[1:] * x) + ca.jtimes(guards, t, weights[0] * t)
@@ -146,8 +150,9 @@ class UnitFunctions:
         tangents = [ca.jtimes(part, where, along) for part in (rate, shown)]
         found = [
             _dense("model_rate", [t, x, p], [rate]),
-            _dense("model_guards", [t, x, p], [guards, moving]),
+            _dense("model_guards", [t, x, p], [guards, self._moving(guards)]),
             _dense("model_terms", [t, x, p], [terms]),
+            _dense("model_arguments", [t, x, p], [arguments, self._moving(arguments)]),
             _dense("model_shown", [t, x, p], [shown]),
             _dense("model_tangent", [t, x, p, along_x, along_p], tangents),
             _dense("model_refer", [t, x, p], [self._referred()]),
@@ -160,6 +165,26 @@ class UnitFunctions:
         joint = enumerate(self.joint.values())
         found += [self._reset(f"model_joint_{number}", jump) for number, jump in joint]
         return found + ([] if self.contact_law is None else self._contact())
+
+    def _moving(self, column: ca.SX) -> ca.SX:
+        """Return the rates of expressions of (t, x, p) along the motion."""
+        rate = self.problem.rhs(self.t, self.x, self.p)
+        return ca.jtimes(column, self.x, rate) + ca.jtimes(column, self.t, ca.SX(1))
+
+    @cached_property
+    def arguments(self) -> tuple[tuple[ca.SX, Kind], ...]:
+        """The arguments of terms that a step may not see, and where and how far they matter."""
+        t, x, p, guards = self.t, self.x, self.p, self.problem.guards
+        found: list[tuple[ca.SX, Kind]] = []
+        turning = phases(guards)
+        if turning is not None:
+            found += [(phase, TURNS) for phase in ca.vertsplit(turning(t, x, p))]
+        terms = unresolved_terms(self.problem.rhs, guards)
+        if terms is not None:
+            entries = ca.vertsplit(terms.arguments(t, x, p))
+            found += zip(entries, terms.kinds, strict=True)
+        # Kinks are met where steps do not resolve them.
+        return tuple((entry, kind) for entry, kind in found if kind.width > 0.0)
 
     def _reset(self, name: str, jump: JumpFunction) -> ca.Function:
         t, x, p = self.t, self.x, self.p

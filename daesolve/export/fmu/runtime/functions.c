@@ -26,6 +26,13 @@ static int terms_at(Unit *unit, double *terms) {
   return call(unit, model_terms, from, to);
 }
 
+/* The arguments of terms that a step may not see, and their rates. */
+static int arguments_at(Unit *unit, double t, const double *x, double *values, double *rates) {
+  const double *from[] = {&t, x, unit->now.p};
+  double *to[] = {values, rates};
+  return call(unit, model_arguments, from, to);
+}
+
 static int shown_now(Unit *unit) {
   const double *from[] = {&unit->now.time, unit->now.x, unit->now.p};
   double *to[] = {unit->shown};

@@ -103,6 +103,26 @@ static double guard_error_of(Unit *unit, double h) {
   return worst;
 }
 
+/* The fraction of a step to `trial` in which no term comes and goes unseen, such as an exponential
+ * or a sine: its argument moves little there, or stays where the term is constant. A step that is
+ * short enough has 1. */
+static double seen_part_of(Unit *unit, double h) {
+  double part = 1.0;
+  if (MODEL_ARGUMENTS == 0) return part;
+  double end = unit->now.time + h, *values = unit->arguments[1], *rates = unit->moving[1];
+  if (!arguments_at(unit, end, unit->trial, values, rates)) return part;
+  for (int k = 0; k < MODEL_ARGUMENTS; ++k) {
+    double first = unit->arguments[0][k], last = values[k];
+    double one = h * unit->moving[0][k], other = h * rates[k];
+    double way = fmax(fabs(last - first), fmax(fabs(one), fabs(other)));
+    double low = fmin(fmin(first, last), fmin(first + one, last - other));
+    double high = fmax(fmax(first, last), fmax(first + one, last - other));
+    if (low > MODEL_ARGUMENT_HIGH[k] || high < MODEL_ARGUMENT_LOW[k]) continue;
+    if (way > MODEL_ARGUMENT_WIDTH[k]) part = fmin(part, MODEL_ARGUMENT_WIDTH[k] / way);
+  }
+  return part;
+}
+
 /* The same sizes where guards were not watched, from the ends alone. */
 static void size_guards(Unit *unit, double h) {
   for (int guard = 0; guard < MODEL_GUARDS; ++guard) {
@@ -218,14 +238,20 @@ static double top_between(Unit *unit, int guard, double low, double high, double
 
 /* The time of the passage of a guard that is inside at low and past zero at high. */
 static double passage_between(Unit *unit, int guard, double low, double high, double s) {
-  double before = INFINITY;
+  double way = INFINITY;
   for (int k = 0; k < REFINED; ++k) {
     double slope, value = past_after(unit, guard, s, &slope);
     if (value > 0.0) high = s; else low = s;
     double next = slope > 0.0 ? s - value / slope : low, near = spacing(unit->now.time + s);
-    if (value == 0.0 || fabs(next - s) <= near || high - low <= near) return s;
-    int slow = fabs(next - s) > 0.5 * before; /* a zero without a slope */
-    before = fabs(next - s);
+    if (value == 0.0) return s;
+    if (fabs(next - s) <= near || high - low <= near) {
+      /* What counts either way has another side after it, where it is steep or jumps as well. */
+      if (MODEL_WAY[guard] || value >= -unit->now.zero[guard]) return s;
+      if (high - low <= near) return high;
+      next = s + 2.0 * near;
+    }
+    int slow = fabs(next - s) > 0.5 * way; /* a zero without a slope */
+    way = fabs(next - s);
     if (slow || !(next > low) || !(next < high)) next = 0.5 * (low + high);
     if (next == low || next == high) return s;
     s = next;
@@ -269,6 +295,8 @@ static double passing_time(Unit *unit, int guard, double h, int dense) {
       high = top_between(unit, guard, low, last * h, &top);
       if (!(top > zero)) high = -1.0;
     }
+    /* In a step too brief to resolve a jump the end alone is sure to lie beyond it. */
+    if (high >= 0.0 && !dense && b > 0.0) high = h;
     if (high >= 0.0) {
       double at = h * beyond(course, 0.0, 1.0, first);
       if (!(at > low && at < high)) at = 0.5 * (low + high);
@@ -366,6 +394,8 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
   double briefest = BRIEFEST * fmax(now->longest, fmin(length, limit - now->time));
   int rejected = 0, clipped = 0, watched = 0;
   if (MODEL_INDICATORS) look_at_guards(unit);
+  if (MODEL_ARGUMENTS)
+    arguments_at(unit, now->time, now->x, unit->arguments[0], unit->moving[0]);
   for (;;) {
     double left = limit - now->time, h = length;
     clipped = h >= left * (1.0 - 1e-9);
@@ -374,6 +404,12 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
     error = INFINITY;
     if (stages_of(unit, h, unit->trial, watched)) error = error_of(unit, h, unit->trial);
     if (watched && error < 1.0) error = fmax(error, guard_error_of(unit, h));
+    double part = error < 1.0 && h > briefest ? seen_part_of(unit, h) : 1.0;
+    if (part < 1.0) {
+      length = h * fmax(0.5 * part, SHORTEN);
+      rejected = 1;
+      continue;
+    }
     if (error < 1.0) { length = h; break; }
     double factor = SAFETY * pow(error, -1.0 / 8.0);
     length = h * (factor > SHORTEN ? factor : SHORTEN);

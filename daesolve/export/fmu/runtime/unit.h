@@ -55,6 +55,7 @@ typedef struct {
   double others[COUNT(MODEL_GUARDS)], slopes[COUNT(MODEL_GUARDS)];
   double before[COUNT(MODEL_GUARDS)], before_rates[COUNT(MODEL_GUARDS)];
   double turns[STAGES][COUNT(MODEL_GUARDS)]; /* rates of guards at the stages */
+  double arguments[2][COUNT(MODEL_ARGUMENTS)], moving[2][COUNT(MODEL_ARGUMENTS)];
   double sizes[COUNT(MODEL_GUARDS)], floors[COUNT(MODEL_GUARDS)];
   int fired[COUNT(MODEL_GUARDS)];
   double column[COUNT(MODEL_GUARDS)];
@@ -76,6 +77,7 @@ static fmi3Status say(Unit *unit, fmi3Status status, const char *format, ...);
 static int rate_at(Unit *unit, double t, const double *x, double *rate);
 static int guards_at(Unit *unit, double t, const double *x, double *guards, double *rates);
 static int terms_at(Unit *unit, double *terms);
+static int arguments_at(Unit *unit, double t, const double *x, double *values, double *rates);
 
 /* Events (events.c). */
 static fmi3Status begin_guards(Unit *unit);
