@@ -29,13 +29,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+def contact_names(model: str, wheel: int, rollers: int) -> list[str]:
+    """Return the names of the contacts of a wheel."""
+    return numbered(f"roller_{wheel}", rollers) if model == "rubs" else [f"rim_{wheel}"]
+
+
 def loads_over_time(document: Document) -> Figure:
     """Draw the load of each wheel, its height over the floor, and the tilt."""
     times, structure = series(document, "times"), document["structure"]
     figure, (loads, gaps, tilt) = panels_over_time(3)
     for i in range(1, structure["wheels"] + 1):
-        names = numbered(f"roller_{i}", structure["rollers"])
-        carried = [series(document, "reactions", name) for name in names]
+        names = contact_names(document["model"], i, structure["rollers"])
+        where = "outputs" if document["model"] == "sprung" else "reactions"
+        carried = [series(document, where, name) for name in names]
         above = [series(document, "outputs", f"{name}_gap") for name in names]
         loads.plot(times, np.sum(carried, axis=0), linewidth=1.0, label=f"wheel {i}")
         gaps.plot(times, 1e3 * np.min(above, axis=0), linewidth=1.0)
@@ -92,9 +98,9 @@ def lifted(case: BoundCase) -> ds.Answer:
     taken = sum(impact.kinetic_before - impact.kinetic_after for impact in struck)
     off: dict[str, float] = {}
     for i in range(1, wheels + 1):
-        names = numbered(f"roller_{i}", rollers)
-        states = np.stack([np.asarray(run[f"{name}_state"], dtype=float) for name in names])
-        flies = np.asarray(np.all(states == 0.0, axis=0), dtype=float)
+        names = contact_names(case.model, i, rollers)
+        loads = np.stack([np.asarray(run[name], dtype=float) for name in names])
+        flies = np.asarray(np.all(loads == 0.0, axis=0), dtype=float)
         off[f"wheel_{i}"] = float(np.mean(flies)) * float(run.times[-1] - run.times[0])
     found: dict[str, Any] = {"impacts": len(struck), "taken_by_impacts": taken, "off_floor": off}
     return ds.Answer(found)

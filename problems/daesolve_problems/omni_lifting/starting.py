@@ -61,7 +61,7 @@ def placed(given: Values, parameters: Values, structure: Mapping[str, Any]) -> l
             f"parameter 'roller_end_radius' is {end!r}, but must be below {largest!r}: the "
             "rollers' axes lie within the wheel"
         )
-    turned = _turned(given)
+    turned = turned_axes(given)
     found: list[list[Placed]] = []
     for cosine, sine in equal_directions(sizes.wheels):
         axle = turned @ np.array([cosine, sine, 0.0])
@@ -78,12 +78,20 @@ def placed(given: Values, parameters: Values, structure: Mapping[str, Any]) -> l
     return found
 
 
-def _turned(given: Values) -> np.ndarray:
+def turned_axes(given: Values) -> np.ndarray:
     """Return the platform's axes in space: tilted about a level direction, then turned."""
     towards, tilt = given.get("tilt_towards", 0.0), given.get("tilt", 0.0)
     about = np.array([-math.sin(towards), math.cos(towards), 0.0])
     rotation = _about(UP, given.get("heading", 0.0)) @ _about(about, tilt)
     return np.asarray(rotation)
+
+
+def turning_at(given: Values) -> np.ndarray:
+    """Return the angular velocity of the platform at the start, in space, rad/s."""
+    towards = given.get("tilt_towards", 0.0)
+    level = np.array([-math.sin(towards), math.cos(towards), 0.0])
+    tilting = given.get("tilt_rate", 0.0) * (turned_axes(given) @ level)
+    return np.asarray(given.get("yaw", 0.0) * UP + tilting)
 
 
 def _about(axis: np.ndarray, angle: float) -> np.ndarray:
@@ -103,12 +111,10 @@ def start_values(structure: Mapping[str, Any]) -> list[str]:
 
 def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> dict[str, float]:
     """Return every state at the start."""
-    rows, turned = placed(given, parameters, structure), _turned(given)
+    rows, turned = placed(given, parameters, structure), turned_axes(given)
     high = max(place.height for row in rows for place in row)
     height = given.get("height", 0.0)
-    towards = given.get("tilt_towards", 0.0)
-    about = turned @ np.array([-math.sin(towards), math.cos(towards), 0.0])
-    turning = given.get("yaw", 0.0) * UP + given.get("tilt_rate", 0.0) * about
+    turning = turning_at(given)
     velocity = np.array([given.get(f"speed_{axis}", 0.0) for axis in "xyz"])
     touches = _touching(rows, height)
     state = {"x": given.get("x", 0.0), "y": given.get("y", 0.0), "z": high + height}
