@@ -17,6 +17,7 @@ from daesolve.export.fmu.variables import (
     SETTLED,
     TUNABLE,
     UnitValue,
+    Variables,
     rate_name,
 )
 
@@ -31,6 +32,7 @@ CAN = {
     "canGetAndSetFMUState": "true",
     "canSerializeFMUState": "true",
     "providesDirectionalDerivatives": "true",
+    "providesAdjointDerivatives": "true",
 }
 RULED = "the start follows from it by a rule that is not in the unit: export again to change it"
 BASE = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
@@ -93,7 +95,7 @@ def model_description(sheet: Sheet, identifier: str, title: str, words: str, sto
     named = {"modelIdentifier": identifier, **CAN}
     needed = {"needsCompletedIntegratorStep": "true"}
     ElementTree.SubElement(root, "ModelExchange", named | needed)
-    steps = {"canHandleVariableCommunicationStepSize": "true"}
+    steps = {"canHandleVariableCommunicationStepSize": "true", "hasEventMode": "true"}
     ElementTree.SubElement(root, "CoSimulation", named | steps)
     _units(root, sheet)
     categories = ElementTree.SubElement(root, "LogCategories")
@@ -194,26 +196,46 @@ def _range(value: UnitValue) -> dict[str, str]:
 def _structure(root: ElementTree.Element, sheet: Sheet) -> None:
     """List outputs, derivatives, what is calculated at the start, and event indicators."""
     variables = sheet.variables
-    states = range(1, variables.first_rate)
-    rates = range(variables.first_rate, variables.first_value)
+    states = list(range(1, variables.first_rate))
+    rates = list(range(variables.first_rate, variables.first_value))
     discrete = [
         variables.first_value + place
         for place, value in enumerate(variables.values)
         if value.kind == DISCRETE
     ]
-    shown = range(variables.first_shown, variables.first_indicator)
+    shown = list(range(variables.first_shown, variables.first_indicator))
     indicators = [variables.first_indicator + k for k in range(len(variables.indicators))]
+    of_rates, of_shown, of_guards = sheet.functions.dependencies
+    places = {state: [state] for state in states} | {one: list[int]() for one in discrete}
+    places |= dict(zip(rates, of_rates, strict=True)) | dict(zip(shown, of_shown, strict=True))
+    own = [of_guards[place] for _, place in variables.indicators]
+    places |= dict(zip(indicators, own, strict=True))
+    known = {0, *states} | _references(variables, INPUT)
+    exact = {0, *states} | _references(variables, INPUT, FIXED, SETTLED, TUNABLE)
     group = ElementTree.SubElement(root, "ModelStructure")
-    for kind, references in (
-        ("Output", [*states, *discrete, *shown]),
-        ("ContinuousStateDerivative", rates),
-        ("InitialUnknown", [*rates, *discrete, *shown]),
-        ("EventIndicator", indicators),
+    for kind, references, knowns in (
+        ("Output", [*states, *discrete, *shown], known),
+        ("ContinuousStateDerivative", rates, known),
+        ("InitialUnknown", [*rates, *discrete, *shown], exact),
+        ("EventIndicator", indicators, known),
     ):
         for reference in references:
-            own = {"valueReference": str(reference)}
-            # A state depends on nothing but itself.
-            ElementTree.SubElement(group, kind, own)
+            depends = [_reference(variables, place) for place in places[reference]]
+            listed = " ".join(str(one) for one in depends if one in knowns)
+            attributes = {"valueReference": str(reference), "dependencies": listed}
+            ElementTree.SubElement(group, kind, attributes)
+
+
+def _references(variables: Variables, *kinds: int) -> set[int]:
+    """Return the references of values of some kinds."""
+    first = variables.first_value
+    return {first + place for place, value in enumerate(variables.values) if value.kind in kinds}
+
+
+def _reference(variables: Variables, place: int) -> int:
+    """Return the reference of an entry of (t, x, p)."""
+    states = len(variables.states)
+    return place if place <= states else variables.first_value + place - states - 1
 
 
 @dataclass(frozen=True)

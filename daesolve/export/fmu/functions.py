@@ -138,23 +138,18 @@ class UnitFunctions:
     def all(self) -> list[ca.Function]:
         """Return the functions under the names by which the C code calls them."""
         t, x, p = self.t, self.x, self.p
-        rate = self.problem.rhs(t, x, p)
-        guards = self.problem.guards(t, x, p)
+        rate, shown, guards = self._parts
         arguments = ca.vertcat(NONE, *[argument for argument, _ in self.arguments])
         # With weights the terms of a sum do not cancel.
         weights = _weights(x.numel() + 1)
         terms = ca.jtimes(guards, x, weights[1:] * x) + ca.jtimes(guards, t, weights[0] * t)
-        shown = ca.vertcat(NONE, *[entry.expression for entry in self.shown])
-        along_x, along_p = symbol("along_x", x.numel()), symbol("along_p", p.numel())
-        where, along = ca.vertcat(x, p), ca.vertcat(along_x, along_p)
-        tangents = [ca.jtimes(part, where, along) for part in (rate, shown)]
         found = [
             _dense("model_rate", [t, x, p], [rate]),
             _dense("model_guards", [t, x, p], [guards, self._moving(guards)]),
             _dense("model_terms", [t, x, p], [terms]),
             _dense("model_arguments", [t, x, p], [arguments, self._moving(arguments)]),
             _dense("model_shown", [t, x, p], [shown]),
-            _dense("model_tangent", [t, x, p, along_x, along_p], tangents),
+            *self._derivatives(rate, shown, guards),
             _dense("model_refer", [t, x, p], [self._referred()]),
             _dense("model_begin", [t, x, p], [self._begun()]),
             _dense("model_rule", [x, p], [self._ruled()]),
@@ -166,9 +161,45 @@ class UnitFunctions:
         found += [self._reset(f"model_joint_{number}", jump) for number, jump in joint]
         return found + ([] if self.contact_law is None else self._contact())
 
+    @cached_property
+    def dependencies(self) -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
+        """The places in (t, x, p) on which each rate, each variable shown and each guard depends.
+
+        A rate of which CasADi sees nothing depends on nothing.
+        """
+        where = ca.vertcat(self.t, self.x, self.p)
+        rates, shown, guards = (
+            [ca.jacobian_sparsity(entry, where).get_col() for entry in ca.vertsplit(column)]
+            for column in self._parts
+        )
+        return rates, shown, guards
+
+    @cached_property
+    def _parts(self) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Rates, variables shown, and guards."""
+        arguments = self.t, self.x, self.p
+        shown = ca.vertcat(NONE, *[entry.expression for entry in self.shown])
+        return self.problem.rhs(*arguments), shown, self.problem.guards(*arguments)
+
+    def _derivatives(self, *parts: ca.SX) -> list[ca.Function]:
+        """Return the derivatives of parts along (t, x, p), and the gradient of a sum of theirs."""
+        places = [self.t, self.x, self.p]
+        where = ca.vertcat(*places)
+        sizes = [place.numel() for place in places]
+        along = [symbol(f"along_{k}", size) for k, size in enumerate(sizes)]
+        tangents = [ca.jtimes(part, where, ca.vertcat(*along)) for part in parts]
+        weights = [symbol(f"weights_{k}", part.numel()) for k, part in enumerate(parts)]
+        column, own = ca.vertcat(NONE, *parts), ca.vertcat(NONE, *weights)
+        gradient = ca.vertcat(*along) + ca.jtimes(column, where, own, True)
+        gradients = ca.vertsplit(gradient, [0, *np.cumsum(sizes).tolist()])
+        return [
+            _dense("model_tangent", [*places, *along], tangents),
+            _dense("model_adjoint", [*places, *along, *weights], gradients),
+        ]
+
     def _moving(self, column: ca.SX) -> ca.SX:
         """Return the rates of expressions of (t, x, p) along the motion."""
-        rate = self.problem.rhs(self.t, self.x, self.p)
+        rate = self._parts[0]
         return ca.jtimes(column, self.x, rate) + ca.jtimes(column, self.t, ca.SX(1))
 
     @cached_property

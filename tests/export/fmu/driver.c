@@ -96,6 +96,10 @@ static void exchange(void) {
                                       1) == fmi3OK);
   EXPECT(fmi3GetDirectionalDerivative(unit, references, 1, references + 2, 1, seed, 1, numbers,
                                       1) == fmi3Error);
+  EXPECT(fmi3GetAdjointDerivative(unit, references + 1, 1, references, 1, seed, 1, numbers, 1) ==
+         fmi3OK);
+  EXPECT(fmi3GetAdjointDerivative(unit, references + 2, 1, references, 1, seed, 1, numbers, 1) ==
+         fmi3Error);
   EXPECT(fmi3Terminate(unit) == fmi3OK);
   EXPECT(fmi3Terminate(unit) == fmi3Error);
   EXPECT(fmi3Reset(unit) == fmi3OK);

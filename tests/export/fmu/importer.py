@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import scipy
+from fmpy.fmi3 import FMU3Model
 
-from tests.export.fmu.test_interface import FMU3Model, begun, opened
+from tests.export.fmu.test_interface import begun, opened
 
 
 @dataclass

@@ -12,10 +12,10 @@ from typing import Any
 import fmpy
 import numpy as np
 import pytest
-from fmpy.fmi3 import FMU3Model, FMU3Slave
+from fmpy.fmi3 import FMU3Slave
 
 import daesolve as ds
-from tests.export.fmu.driving import STEPPED, Log, cart_pole, driven, pendulum
+from tests.export.fmu.driving import STEPPED, Log, driven, pendulum
 
 DRIVER = Path(__file__).with_name("driver.c")
 RESTORING = """
@@ -42,7 +42,9 @@ unit.freeInstance()
 """
 
 
-def opened(path: Path, kind: Any = FMU3Slave, log: Any = None) -> tuple[Any, dict[str, int]]:
+def opened(
+    path: Path, kind: Any = FMU3Slave, log: Any = None, **options: bool
+) -> tuple[Any, dict[str, int]]:
     """Return an instance of a unit, and the references of its variables."""
     about = fmpy.read_model_description(str(path))
     interface = about.coSimulation if kind is FMU3Slave else about.modelExchange
@@ -52,7 +54,7 @@ def opened(path: Path, kind: Any = FMU3Slave, log: Any = None) -> tuple[Any, dic
         modelIdentifier=interface.modelIdentifier,
         instanceName="one",
     )
-    unit.instantiate(**({} if log is None else {"logMessage": log}))
+    unit.instantiate(**({} if log is None else {"logMessage": log}), **options)
     return unit, {v.name: v.valueReference for v in about.modelVariables}
 
 
@@ -235,46 +237,6 @@ def test_a_parameter_from_which_the_start_follows_by_a_rule_is_refused(tmp_path:
     unit.freeInstance()
 
 
-@pytest.mark.slow
-def test_directional_derivatives_are_those_of_differences(tmp_path: Path) -> None:
-    path = cart_pole().to_fmu(tmp_path / "cart.fmu", {"angle": 0.4, "angle_dot": 0.7}).path
-    unit, variables = opened(path, FMU3Model)
-    begun(unit)
-    unit.updateDiscreteStates()
-    unit.enterContinuousTimeMode()
-    knowns = ["x", "angle", "x_dot", "angle_dot", "push", "torque"]
-    unknowns = ["der(x_dot)", "der(angle_dot)", "energy"]
-    seed = np.array([0.3, -0.7, 0.2, 0.5, 1.1, -0.4])
-    references = [variables[name] for name in unknowns]
-    known = [variables[name] for name in knowns]
-    found = unit.getDirectionalDerivative(references, known, seed.tolist())
-    place = np.array(unit.getFloat64(known))
-    step, sides = 1e-6, []
-    for sign in (1.0, -1.0):
-        moved = place + sign * step * seed
-        states = np.array(unit.getFloat64(range(1, 1 + unit_size(unit))))
-        states[:4] = moved[:4]
-        set_states(unit, states)
-        unit.setFloat64(known[4:], moved[4:].tolist())
-        sides.append(np.array(unit.getFloat64(references)))
-    # Central differences: the square of the step, and rounding over the step.
-    assert np.allclose(found, (sides[0] - sides[1]) / (2.0 * step), rtol=1e-8, atol=1e-8)
-    unit.freeInstance()
-
-
-def unit_size(unit: Any) -> int:
-    """Return how many continuous states a unit has."""
-    return int(unit.getNumberOfContinuousStates())
-
-
-def set_states(unit: Any, states: np.ndarray) -> None:
-    """Set the continuous states of a unit."""
-    import ctypes
-
-    numbers = (ctypes.c_double * len(states))(*states.tolist())
-    unit.setContinuousStates(numbers, len(states))
-
-
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_its_sources_compile_without_a_warning_and_run_without_python(
@@ -315,7 +277,7 @@ def test_its_declarations_are_those_of_the_standard(wall: Path, tmp_path: Path) 
         check=True,
     )
     declared = (headers / "fmi3Functions.h").read_text()
-    written = (tmp_path / "sources" / "interface.c").read_text()
+    written = "".join(source.read_text() for source in (tmp_path / "sources").glob("*.c"))
     names = {word.removesuffix("TYPE") for word in declared.split() if word.endswith("TYPE")}
     assert names
     for name in names:

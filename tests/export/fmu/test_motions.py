@@ -15,6 +15,7 @@ from daesolve.core.posing.events import Direction
 from daesolve.export.fmu import findings
 from tests.export.fmu.driving import EXCHANGED, STEPPED, Log, apart, cart_pole, driven, pendulum
 from tests.export.fmu.importer import exchanged
+from tests.export.fmu.test_interface import begun, opened
 
 AGREED = 1e-9
 """What importing tools can tell: the tolerance of the method is 1e-14, CVode's as well; neither
@@ -41,6 +42,44 @@ def test_a_pendulum_strikes_a_wall_as_often_and_as_hard_as_in_a_run(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("shows", [False, True])
+def test_a_step_ends_at_each_event_where_the_tool_allows_it(tmp_path: Path, shows: bool) -> None:
+    """A clock, a guard of the state and a contact end steps early, also where a step would end."""
+    system = _kicked()
+    # The last step ends at an event.
+    times, start = np.append(np.linspace(0.0, 3.0, 14)[:-1], 2.9), {"x": 1.0}
+    path = system.to_fmu(tmp_path / "kicked.fmu", start).path
+    run = ds.solve(system, times[-1], start, at=times)
+    instants = [*sorted({event.time for event in run.events if event.time < 2.89}), 2.9]
+    assert len(instants) > 8
+    unit, variables = opened(path, eventModeUsed=shows, earlyReturnAllowed=True)
+    begun(unit, tolerance=1e-13)
+    if shows:
+        unit.updateDiscreteStates()
+        unit.enterStepMode()
+    names, met = [*run.states], list[float]()
+    time = 0.0
+    for k, end in enumerate(times[1:].tolist(), 1):
+        while time < end:
+            event, _, early, time = unit.doStep(time, end - time)
+            assert event == (shows and (early or end == 2.9))
+            if early or end == 2.9:
+                met.append(time)
+            if event:
+                before = unit.getFloat64([variables["x_dot"]])[0]
+                unit.enterEventMode()
+                unit.updateDiscreteStates()
+                unit.enterStepMode()
+                # The tool sees the state before the event, and after it.
+                assert unit.getFloat64([variables["x_dot"]])[0] != before
+        if time < 2.9:
+            own = unit.getFloat64([variables[name] for name in names])
+            assert np.allclose(own, [run[name][k] for name in names], rtol=0, atol=AGREED)
+    unit.freeInstance()
+    assert np.allclose(met, instants, rtol=0.0, atol=AGREED)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
 def test_a_contact_comes_to_rest_after_infinitely_many_impacts_and_holds(
     tmp_path: Path, kind: str
@@ -54,6 +93,22 @@ def test_a_contact_comes_to_rest_after_infinitely_many_impacts_and_holds(
     # on: what the instant is off, 1e-7 s at a speed of 1e-6 m/s, is gone once it rests.
     assert apart(shown, run, STATES) < AGREED
     assert abs(shown["stop"][-1] - run["stop"][-1]) < 1e-9 * run["stop"][-1]
+
+
+def _kicked() -> ds.MechanicalSystem:
+    """Pose a mass on a spring that a clock kicks, that a wall throws back, and that is slowed."""
+    q, kick = ds.coordinates(x="m"), ca.sin(5 * ca.pi * (ds.time - 0.3))
+    return ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        potential=30 * q.x**2,
+        goals=[ds.Contact("wall", q.x + 0.5, restitution=0.9, closed=False)],
+        events=[
+            ds.Event("kick", kick, ds.RISING, ds.Reset({"x_dot": q.dot.x + 0.5})),
+            ds.Event("slow", q.x - 0.2, ds.RISING, ds.Reset({"x_dot": 0.95 * q.dot.x})),
+            ds.Event("last", ds.time - 2.9, ds.RISING, ds.Reset({"x_dot": 0.9 * q.dot.x})),
+        ],
+    )
 
 
 def _turning(*guards: tuple[str, Any, Direction]) -> ds.MechanicalSystem:

@@ -499,3 +499,11 @@ static void indicators(Unit *unit, double *values) {
     values[place] = now->armed[k] ? now->shift[k] - along : fabs(along) + least;
   }
 }
+
+/* The derivative of an indicator by its guard, whose value is in `others`. */
+static double indicator_slope(const Unit *unit, int guard) {
+  const Saved *now = &unit->now;
+  int way = MODEL_WAY[guard] ? MODEL_WAY[guard] : -now->side[guard];
+  if (now->armed[guard]) return -way;
+  return unit->others[guard] < 0.0 ? -1.0 : 1.0;
+}

@@ -61,11 +61,23 @@ static int model_references(Unit *unit) {
   return 1;
 }
 
+/* The derivatives of rates, outputs and guards along time, states and values. */
 static int tangent_now(Unit *unit) {
-  const double *from[] = {&unit->now.time, unit->now.x, unit->now.p, unit->seed_x, unit->seed_p};
-  double *to[] = {unit->tangent_rate, unit->tangent_shown};
-  return call(unit, model_tangent, from, to) && all_finite(unit->tangent_rate, MODEL_STATES) &&
-         all_finite(unit->tangent_shown, MODEL_SHOWN);
+  const double *from[] = {&unit->now.time, unit->now.x,   unit->now.p,
+                          &unit->along_t,  unit->along_x, unit->along_p};
+  double *to[] = {unit->of_rate, unit->of_shown, unit->of_guards};
+  return call(unit, model_tangent, from, to) && all_finite(unit->of_rate, MODEL_STATES) &&
+         all_finite(unit->of_shown, MODEL_SHOWN) && all_finite(unit->of_guards, MODEL_GUARDS);
+}
+
+/* The gradient of a weighted sum of rates, outputs and guards, added to what is there. */
+static int adjoint_now(Unit *unit) {
+  const double *from[] = {&unit->now.time, unit->now.x,   unit->now.p,    &unit->along_t,
+                          unit->along_x,   unit->along_p, unit->of_rate, unit->of_shown,
+                          unit->of_guards};
+  double *to[] = {&unit->along_t, unit->along_x, unit->along_p};
+  return call(unit, model_adjoint, from, to) && isfinite(unit->along_t) &&
+         all_finite(unit->along_x, MODEL_STATES) && all_finite(unit->along_p, MODEL_VALUES);
 }
 
 #if MODEL_CONTACTS

@@ -60,6 +60,7 @@ static void set_defaults(Unit *unit) {
   unit->now.time = unit->now.start = MODEL_START_TIME;
   unit->now.tolerance = MODEL_TOLERANCE;
   unit->now.mode = INSTANTIATED;
+  unit->now.located = -1;
   unit->rate_known = unit->shown_known = 0;
 }
 
@@ -108,13 +109,16 @@ API fmi3Instance NAME(fmi3InstantiateCoSimulation)(
     fmi3Boolean logging, fmi3Boolean event_mode, fmi3Boolean early_return,
     const fmi3ValueReference required[], size_t count, fmi3InstanceEnvironment environment,
     fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback update) {
-  UNUSED(resources); UNUSED(visible); UNUSED(early_return); UNUSED(required); UNUSED(update);
-  if (event_mode || count) {
-    if (log) log(environment, fmi3Error, "logStatusError",
-                 "the unit handles its events itself, and has no intermediate variables");
+  UNUSED(resources); UNUSED(visible); UNUSED(required); UNUSED(update);
+  if (count) {
+    if (log) log(environment, fmi3Error, "logStatusError", "the unit has no intermediate variables");
     return NULL;
   }
-  return made(name, token, logging, environment, log, 0);
+  Unit *unit = made(name, token, logging, environment, log, 0);
+  if (!unit) return NULL;
+  unit->shows_events = event_mode;
+  unit->returns_early = early_return;
+  return unit;
 }
 
 API fmi3Instance NAME(fmi3InstantiateScheduledExecution)(
@@ -161,14 +165,18 @@ API fmi3Status NAME(fmi3ExitInitializationMode)(fmi3Instance instance) {
     return failed(unit, say(unit, fmi3Error, "the rates at the start are not numbers"));
   status = begin_guards(unit);
   if (status >= fmi3Error) return failed(unit, status);
-  if (!unit->exchanges && !unit->now.stopped) status = settle(unit, -1);
-  unit->now.mode = unit->exchanges ? EVENT_MODE : STEPPING;
+  int event_mode = unit->exchanges || unit->shows_events;
+  if (!event_mode && !unit->now.stopped) status = settle(unit, -1);
+  unit->now.mode = event_mode ? EVENT_MODE : STEPPING;
   return failed(unit, status);
 }
 
 API fmi3Status NAME(fmi3EnterEventMode)(fmi3Instance instance) {
   Unit *unit = instance;
-  fmi3Status status = allowed(unit, "fmi3EnterEventMode", IN(CONTINUOUS));
+  fmi3Status status = allowed(unit, "fmi3EnterEventMode", IN(CONTINUOUS) | IN(STEPPING));
+  if (status == fmi3OK && !unit->exchanges && !unit->shows_events)
+    status = say(unit, fmi3Error, "the unit handles its events itself: it was instantiated "
+                                  "without event mode");
   if (status == fmi3OK) unit->now.mode = EVENT_MODE;
   return status;
 }
@@ -205,7 +213,12 @@ API fmi3Status NAME(fmi3EnterContinuousTimeMode)(fmi3Instance instance) {
 }
 
 API fmi3Status NAME(fmi3EnterStepMode)(fmi3Instance instance) {
-  return say(instance, fmi3Error, "the unit handles its events itself: there is no event mode");
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3EnterStepMode", IN(EVENT_MODE));
+  if (status == fmi3OK && unit->exchanges)
+    status = say(unit, fmi3Error, "a unit for model exchange has no step mode");
+  if (status == fmi3OK) unit->now.mode = STEPPING;
+  return status;
 }
 
 API fmi3Status NAME(fmi3EvaluateDiscreteStates)(fmi3Instance instance) {
@@ -221,7 +234,9 @@ API fmi3Status NAME(fmi3UpdateDiscreteStates)(fmi3Instance instance, fmi3Boolean
   if (status != fmi3OK) return status;
   Saved *now = &unit->now;
   now->changed = 0;
-  if (!now->stopped) status = settle(unit, -1);
+  if (!now->stopped) status = settle(unit, now->located);
+  now->located = -1;
+  now->jumped = 0;
   if (status >= fmi3Error) return failed(unit, status);
   int guard;
   double due = MODEL_GUARDS > 0 ? next_event_time(unit, &guard) : INFINITY;
@@ -327,11 +342,13 @@ API fmi3Status NAME(fmi3SetFloat64)(fmi3Instance instance, const fmi3ValueRefere
     if (reference >= FIRST_VALUE && reference < FIRST_SHOWN) {
       status = set_value(unit, (int)(reference - FIRST_VALUE), values[k]);
     } else if (reference >= FIRST_STATE && reference < FIRST_RATE) {
-      if (unit->now.mode > INITIALIZING)
-        return say(unit, fmi3Error, "states are set before or in initialization mode");
+      int early = unit->now.mode <= INITIALIZING;
+      if (!early && !(unit->exchanges && unit->now.mode == CONTINUOUS))
+        return say(unit, fmi3Error, "states are set in initialization mode, or in the "
+                                    "continuous-time mode of model exchange");
       if (unit->now.x[reference - FIRST_STATE] != values[k]) {
         unit->now.x[reference - FIRST_STATE] = values[k];
-        unit->now.moved[reference - FIRST_STATE] = 1;
+        if (early) unit->now.moved[reference - FIRST_STATE] = 1;
         unit->rate_known = unit->shown_known = 0;
       }
     } else {
@@ -490,6 +507,7 @@ API fmi3Status NAME(fmi3DoStep)(fmi3Instance instance, fmi3Float64 from, fmi3Flo
                                 fmi3Float64 *last_time) {
   Unit *unit = instance;
   UNUSED(no_return);
+  int met = 0;
   fmi3Status status = allowed(unit, "fmi3DoStep", IN(STEPPING));
   if (status != fmi3OK) return status;
   Saved *now = &unit->now;
@@ -501,12 +519,13 @@ API fmi3Status NAME(fmi3DoStep)(fmi3Instance instance, fmi3Float64 from, fmi3Flo
                from, now->time);
   if (now->stop_defined && until > now->stop + 1e-9 * fmax(length, fabs(now->stop)))
     return say(unit, fmi3Error, "the step ends at t = %.10g s, beyond the stop time", until);
-  if (now->jumped) status = settle(unit, -1);
+  if (now->jumped || now->located >= 0) status = settle(unit, now->located);
   now->jumped = 0;
-  if (status == fmi3OK) status = go_on(unit, until);
-  if (event_needed) *event_needed = fmi3False;
+  now->located = -1;
+  if (status == fmi3OK) status = go_on(unit, until, &met);
+  if (event_needed) *event_needed = met && unit->shows_events;
   if (terminate) *terminate = now->stopped != 0;
-  if (early_return) *early_return = fmi3False;
+  if (early_return) *early_return = status == fmi3OK && now->time < until && !now->stopped;
   if (last_time) *last_time = now->time;
   return failed(unit, status);
 }
@@ -518,118 +537,7 @@ API fmi3Status NAME(fmi3GetOutputDerivatives)(fmi3Instance instance, const fmi3V
   return say(instance, fmi3Error, "the unit has no time derivatives of outputs");
 }
 
-/* -- the whole state ---------------------------------------------------------------------------- */
-
-typedef struct {
-  char token[40];
-  uint64_t size;
-  Saved saved;
-} Stored;
-
-API fmi3Status NAME(fmi3GetFMUState)(fmi3Instance instance, fmi3FMUState *state) {
-  Unit *unit = instance;
-  if (!unit || !state) return fmi3Error;
-  Stored *stored = *state ? *state : calloc(1, sizeof *stored);
-  if (!stored) return say(unit, fmi3Error, "out of memory for the state");
-  strncpy(stored->token, MODEL_TOKEN, sizeof stored->token - 1);
-  stored->size = sizeof(Saved);
-  stored->saved = unit->now;
-  *state = stored;
-  return fmi3OK;
-}
-
-API fmi3Status NAME(fmi3SetFMUState)(fmi3Instance instance, fmi3FMUState state) {
-  Unit *unit = instance;
-  if (!unit || !state) return fmi3Error;
-  unit->now = ((const Stored *)state)->saved;
-  unit->rate_known = unit->shown_known = 0;
-  return fmi3OK;
-}
-
-API fmi3Status NAME(fmi3FreeFMUState)(fmi3Instance instance, fmi3FMUState *state) {
-  if (!instance || !state) return fmi3Error;
-  free(*state);
-  *state = NULL;
-  return fmi3OK;
-}
-
-API fmi3Status NAME(fmi3SerializedFMUStateSize)(fmi3Instance instance, fmi3FMUState state,
-                                                size_t *size) {
-  if (!instance || !state || !size) return fmi3Error;
-  *size = sizeof(Stored);
-  return fmi3OK;
-}
-
-API fmi3Status NAME(fmi3SerializeFMUState)(fmi3Instance instance, fmi3FMUState state,
-                                           fmi3Byte bytes[], size_t size) {
-  if (!instance || !state || !bytes) return fmi3Error;
-  if (size < sizeof(Stored))
-    return say(instance, fmi3Error, "the state needs %u bytes", (unsigned)sizeof(Stored));
-  memcpy(bytes, state, sizeof(Stored));
-  return fmi3OK;
-}
-
-API fmi3Status NAME(fmi3DeserializeFMUState)(fmi3Instance instance, const fmi3Byte bytes[],
-                                             size_t size, fmi3FMUState *state) {
-  Unit *unit = instance;
-  if (!unit || !bytes || !state) return fmi3Error;
-  Stored *stored = size == sizeof(Stored) ? calloc(1, sizeof *stored) : NULL;
-  if (stored) memcpy(stored, bytes, size);
-  if (!stored || stored->size != sizeof(Saved) ||
-      strncmp(stored->token, MODEL_TOKEN, sizeof stored->token - 1) != 0 ||
-      stored->saved.mode < INSTANTIATED || stored->saved.mode > FAILED) {
-    free(stored);
-    return say(unit, fmi3Error, "these bytes are not a state of this unit");
-  }
-  if (*state) free(*state);
-  *state = stored;
-  return fmi3OK;
-}
-
-/* -- derivatives -------------------------------------------------------------------------------- */
-
-API fmi3Status NAME(fmi3GetDirectionalDerivative)(
-    fmi3Instance instance, const fmi3ValueReference unknowns[], size_t unknown_count,
-    const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[],
-    size_t seed_count, fmi3Float64 sensitivity[], size_t sensitivity_count) {
-  Unit *unit = instance;
-  fmi3Status status = allowed(unit, "fmi3GetDirectionalDerivative",
-                              IN(INITIALIZING) | IN(EVENT_MODE) | IN(CONTINUOUS) | IN(STEPPING) |
-                                  IN(TERMINATED));
-  if (status != fmi3OK) return status;
-  if (seed_count != known_count || sensitivity_count != unknown_count || !seed || !sensitivity ||
-      !knowns || !unknowns)
-    return say(unit, fmi3Error, "a directional derivative needs a seed for each known");
-  memset(unit->seed_x, 0, sizeof unit->seed_x);
-  memset(unit->seed_p, 0, sizeof unit->seed_p);
-  for (size_t k = 0; k < known_count; ++k) {
-    fmi3ValueReference r = knowns[k];
-    if (r >= FIRST_STATE && r < FIRST_RATE) unit->seed_x[r - FIRST_STATE] = seed[k];
-    else if (r >= FIRST_VALUE && r < FIRST_SHOWN && MODEL_VALUE_KIND[r - FIRST_VALUE])
-      unit->seed_p[r - FIRST_VALUE] = seed[k];
-    else return say(unit, fmi3Error, "nothing can be differentiated by the value reference %u", r);
-  }
-  if (!tangent_now(unit)) return say(unit, fmi3Discard, "a derivative is not a number here");
-  for (size_t k = 0; k < unknown_count; ++k) {
-    fmi3ValueReference r = unknowns[k];
-    if (r >= FIRST_STATE && r < FIRST_RATE) sensitivity[k] = unit->seed_x[r - FIRST_STATE];
-    else if (r >= FIRST_RATE && r < FIRST_VALUE)
-      sensitivity[k] = unit->tangent_rate[r - FIRST_RATE];
-    else if (r >= FIRST_SHOWN && r < FIRST_INDICATOR)
-      sensitivity[k] = unit->tangent_shown[r - FIRST_SHOWN];
-    else return say(unit, fmi3Error, "the value reference %u cannot be differentiated", r);
-  }
-  return fmi3OK;
-}
-
-API fmi3Status NAME(fmi3GetAdjointDerivative)(
-    fmi3Instance instance, const fmi3ValueReference unknowns[], size_t unknown_count,
-    const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[],
-    size_t seed_count, fmi3Float64 sensitivity[], size_t sensitivity_count) {
-  UNUSED(unknowns); UNUSED(unknown_count); UNUSED(knowns); UNUSED(known_count); UNUSED(seed);
-  UNUSED(seed_count); UNUSED(sensitivity); UNUSED(sensitivity_count);
-  return say(instance, fmi3Error, "the unit has no adjoint derivatives");
-}
+/* -- dependencies ------------------------------------------------------------------------------ */
 
 API fmi3Status NAME(fmi3GetNumberOfVariableDependencies)(fmi3Instance instance,
                                                          fmi3ValueReference r, size_t *count) {

@@ -444,8 +444,11 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
   return fmi3OK;
 }
 
-static fmi3Status go_on(Unit *unit, double until) {
+/* Go to a time, or to the first event if a step may end there; `met` says whether one is there. In
+ * event mode the event is left to the tool. */
+static fmi3Status go_on(Unit *unit, double until, int *met) {
   Saved *now = &unit->now;
+  *met = 0;
   while (now->time < until && !now->stopped) {
     if (!measure(unit))
       return say(unit, fmi3Error, "at t = %.10g s a guard is not a number", now->time);
@@ -458,10 +461,14 @@ static fmi3Status go_on(Unit *unit, double until) {
     if (located < 0 && now->time < due) note_step(unit);
     /* No time lies between here and the zero of a guard that is due, however near to it this is. */
     if (located < 0 && now->time >= due) located = timed;
-    if (located >= 0 || ends_at_zero(unit)) {
-      fmi3Status status = settle(unit, located);
-      if (status != fmi3OK) return status;
+    if (located < 0 && !ends_at_zero(unit)) continue;
+    *met = unit->returns_early || now->time >= until;
+    if (*met && unit->shows_events) {
+      now->located = located;
+      return fmi3OK;
     }
+    fmi3Status status = settle(unit, located);
+    if (status != fmi3OK || *met) return status;
   }
   return fmi3OK;
 }

@@ -30,3 +30,5 @@
 #include "events.c"
 #include "start.c"
 #include "interface.c"
+#include "derivatives.c"
+#include "saved.c"

@@ -37,12 +37,15 @@ typedef struct {
   int32_t touched[COUNT(MODEL_VALUES)]; /* which values were set from outside */
   int32_t moved[COUNT(MODEL_STATES)];   /* and which states */
   int32_t apart;                        /* whether a guard that passes was away from zero before */
+  int32_t located;                      /* the guard at which a step has ended, or -1 */
   int32_t mode, at_once, jumped, stopped, changed, stop_defined;
 } Saved;
 
 typedef struct {
   Saved now;
   int exchanges;     /* whether it is for Model Exchange */
+  int shows_events;  /* whether the tool handles events of Co-Simulation in event mode */
+  int returns_early; /* and whether a step may end at an event */
   int logging;
   fmi3InstanceEnvironment environment;
   fmi3LogMessageCallback log;
@@ -63,8 +66,9 @@ typedef struct {
   double residuals[2][COUNT(MODEL_LINKS)];
   double factors[COUNT(MODEL_ROWS)];
   double shown[COUNT(MODEL_SHOWN)], rate[COUNT(MODEL_STATES)];
-  double seed_x[COUNT(MODEL_STATES)], seed_p[COUNT(MODEL_VALUES)];
-  double tangent_rate[COUNT(MODEL_STATES)], tangent_shown[COUNT(MODEL_SHOWN)];
+  double along_t, along_x[COUNT(MODEL_STATES)], along_p[COUNT(MODEL_VALUES)];
+  double of_rate[COUNT(MODEL_STATES)], of_shown[COUNT(MODEL_SHOWN)];
+  double of_guards[COUNT(MODEL_GUARDS)];
   double links[COUNT(MODEL_STARTS)], jacobian[COUNT(MODEL_STARTS * MODEL_STATES)];
   double gram[COUNT(MODEL_STARTS * MODEL_STARTS)], solution[COUNT(MODEL_STARTS)];
   int shown_known, rate_known;
@@ -87,9 +91,10 @@ static double next_event_time(Unit *unit, int *guard);
 static void note_step(Unit *unit);
 static int ends_at_zero(const Unit *unit);
 static void indicators(Unit *unit, double *values);
+static double indicator_slope(const Unit *unit, int guard);
 
 /* Integration (steps.c) and the start (start.c). */
-static fmi3Status go_on(Unit *unit, double until);
+static fmi3Status go_on(Unit *unit, double until, int *met);
 static fmi3Status make_consistent(Unit *unit);
 
 #endif
