@@ -48,7 +48,8 @@ from daesolve.plugins.ruled_starts import ruled_start
 
 if TYPE_CHECKING:  # what few runs need is imported where it is used
     from daesolve.analysis.sensitivity import Sensitivity
-    from daesolve.export.fmu.exporting import Exported, Unit
+    from daesolve.export.fmu import Exported
+    from daesolve.export.named import StartRule
     from daesolve.verification.comparison import Comparison, Reference
     from daesolve.verification.comparison import Progress as ComparisonProgress
     from daesolve.verification.reference_motion import Progress as ReferenceProgress
@@ -325,21 +326,16 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         from daesolve.export.fmu import to_fmu
 
         check_options("to_fmu", options, more=("initial", "horizon", "tolerance"))
-        return to_fmu(path=path, **self._as_unit(options))
-
-    def unit(self, **options: Any) -> Unit:
-        """Return the case as the C sources of a unit; the options are those of `to_fmu`."""
-        from daesolve.export.fmu.exporting import unit_of
-
-        check_options("to_fmu", options, more=("initial", "horizon", "tolerance"))
-        return unit_of(**self._as_unit(options))
-
-    def _as_unit(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return the case with its values, how its start follows, and the other options."""
         case = with_values(self, options.pop("initial", None), options)
-        given = case.full_start, case.full_parameters, case.problem.meaning(case.full_structure)
-        read, rule = ruled_start(case.problem.start_rule(case.model), case.problem.derived, given)
-        return {"source": case, "settled": read | {*case.derived}, "rule": rule, **options}
+        settled, rule = case.settled
+        return to_fmu(case, path, settled=settled, rule=rule, **options)
+
+    @property
+    def settled(self) -> tuple[frozenset[str], StartRule | None]:
+        """The parameters from which the start follows by code alone, and its rule otherwise."""
+        given = self.full_start, self.full_parameters, self.problem.meaning(self.full_structure)
+        read, rule = ruled_start(self.problem.start_rule(self.model), self.problem.derived, given)
+        return read | {*self.derived}, rule
 
     def sensitivity(
         self,

@@ -80,7 +80,7 @@ def filmed(
     known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
     playing = Playing(seconds, PICTURES_A_SECOND if rate is None else rate, begin, end)
     closest = CLOSE_PICTURES if rate is None else rate
-    origin = _origin(known, drawing, source, tell)
+    origin = origin_of(known, drawing, source, tell)
     whole = _shown(known, origin, playing, closest, time_lapse=False)
     if begin is not None or end is not None or whole.followable:
         return (whole,)
@@ -102,7 +102,7 @@ def filmed(
 
 def _shown(
     known: Trajectory | Document,
-    origin: _Origin,
+    origin: Origin,
     playing: Playing,
     closest: float,
     *,
@@ -122,7 +122,7 @@ def _shown(
 
 
 def _beginning(
-    known: Trajectory | Document, origin: _Origin, playing: Playing, closest: float
+    known: Trajectory | Document, origin: Origin, playing: Playing, closest: float
 ) -> Film | None:
     """Return the film of the first oscillations; None if none of them can be followed."""
     begun = _closely_sampled(known)
@@ -133,7 +133,7 @@ def _beginning(
     else:
         times = columns(begun)["t"].times
         found = [entry.values for entry in series(begun, "states").values()]
-    count = _length(times, found, playing.seconds)
+    count = beginning_of(times, found, playing.seconds)
     for _ in range(TRIES):
         if count < FEWEST:
             return None
@@ -155,7 +155,7 @@ def _has_own_series(run: Trajectory | Document) -> bool:
     return bool(stored.get("series"))
 
 
-def _length(times: np.ndarray, values: Sequence[np.ndarray], seconds: float) -> int:
+def beginning_of(times: np.ndarray, values: Sequence[np.ndarray], seconds: float) -> int:
     """Return how many samples show the beginning: in real time, or as much as there is.
 
     Where little happens in that time, it is some oscillations of the fastest state.
@@ -208,7 +208,7 @@ def _is_before(time: float, run: Mapping[str, Any], last: float) -> bool:
 
 
 @dataclass(frozen=True)
-class _Origin:
+class Origin:
     """Where a run comes from: what reports call it, its source, its directory, what draws it."""
 
     identity: Mapping[str, Any]
@@ -217,25 +217,25 @@ class _Origin:
     rule: DrawingRule | None
 
 
-def _origin(
+def origin_of(
     run: Trajectory | Document,
     drawing: DrawingRule | None,
     source: Path | str | None,
     tell: Tell | None,
-) -> _Origin:
+) -> Origin:
     """Return where a run comes from; a run's own rule is that of its problem."""
     if not isinstance(run, Trajectory):
-        return _Origin({}, None, None, drawing)
+        return Origin({}, None, None, drawing)
     kept = run.samples
     if not isinstance(kept, StoredSamples):
         case = run.origin if isinstance(run.origin, BoundCase) else None
         identity = {} if case is None else case.identity()
-        return _Origin(identity, None, None, drawing or _own_rule(run.origin))
+        return Origin(identity, None, None, drawing or _own_rule(run.origin))
     manifest, rule = kept.stored.manifest, drawing
     named: Mapping[str, Any] | None = manifest["source"]
     if rule is None and named is not None and not (is_of_file(named) and source is None):
         rule = posed_again(named, None if source is None else Path(source), tell).drawing
-    return _Origin(manifest["identity"], named, kept.stored.directory, rule)
+    return Origin(manifest["identity"], named, kept.stored.directory, rule)
 
 
 def _own_rule(origin: object) -> DrawingRule | None:
@@ -247,7 +247,7 @@ def _own_rule(origin: object) -> DrawingRule | None:
     return None
 
 
-def _part(run: Trajectory | Document, origin: _Origin, playing: Playing) -> Excerpt:
+def _part(run: Trajectory | Document, origin: Origin, playing: Playing) -> Excerpt:
     """Return the needed part of a run, with its drawing."""
     if not isinstance(run, Trajectory):
         drawn = run if origin.rule is None else with_drawing(dict(run), origin.rule)

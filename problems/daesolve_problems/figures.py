@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daesolve.multibody.drawing import axes_by_quaternions
+from daesolve.multibody.drawing.traced import numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +27,7 @@ def series(document: Document, *keys: str) -> np.ndarray:
     entries: Any = document
     for key in keys:
         entries = entries[key]
-    return np.array(entries, dtype=float)
+    return numbers(entries)
 
 
 def column(document: Document, name: str) -> np.ndarray:

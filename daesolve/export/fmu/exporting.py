@@ -214,7 +214,16 @@ def unit_of(
     tolerance = TOLERANCE if tolerance is None else tolerance
     if not (is_number(tolerance) and 0.0 < tolerance < 1.0):
         raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must lie between 0 and 1")
-    prepared = _prepared(source, initial, horizon, options)
+    return unit_of_prepared(_prepared(source, initial, horizon, options), tolerance, settled, rule)
+
+
+def unit_of_prepared(
+    prepared: Prepared,
+    tolerance: float = TOLERANCE,
+    settled: Collection[str] = (),
+    rule: StartRule | None = None,
+) -> Unit:
+    """Return the C sources of the unit of a prepared run; see `to_fmu`."""
     check_exportable(prepared)
     functions = UnitFunctions(prepared, rule)
     guards = watched_guards(prepared)

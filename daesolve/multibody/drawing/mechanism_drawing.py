@@ -21,6 +21,7 @@ from daesolve.multibody.drawing.model_file_wires import drawing_of_file
 from daesolve.multibody.drawing.shapes import BODIES, Coordinates, Dot, Drawing, Line, Shape, Trace
 from daesolve.multibody.drawing.springs import across, lines_of
 from daesolve.multibody.drawing.system_drawing import drawing_of_system
+from daesolve.multibody.drawing.traced import applied, numbers
 from daesolve.multibody.drawing.views import FROM_THE_FRONT
 from daesolve.multibody.elements import SpringDamperSeries
 from daesolve.multibody.loads import LineForce
@@ -79,8 +80,8 @@ def drawing_of(
 
     def rule(document: Mapping[str, Any]) -> Drawing:
         parameters = [document["parameters"][name] for name in mechanism.parameters.names]
-        rows = np.array([document["states"][name] for name in states], dtype=float)
-        table = [np.array(seen(row, parameters), dtype=float) for row in rows.T]
+        rows = numbers([document["states"][name] for name in states])
+        table = [applied(seen, row, parameters) for row in rows.T]
         series = {
             f"{_title(number)}_{letter}": [found[side, number] for found in table]
             for number in range(positions.shape[1])

@@ -24,6 +24,7 @@ from daesolve.multibody.drawing.shapes import (
     Triple,
 )
 from daesolve.multibody.drawing.solids import Pose, ring
+from daesolve.multibody.drawing.traced import applied, numbers
 from daesolve.multibody.model_files import FileMechanism
 from daesolve.multibody.model_files.kinematics import matrix_of
 from daesolve.multibody.model_files.model import FileGeom
@@ -64,8 +65,8 @@ def drawing_of_file(
     seen = ca.Function("seen", [q], [ca.horzcat(*columns)])
 
     def rule(document: Mapping[str, Any]) -> Drawing:
-        rows = np.array([document["states"][name] for name in states], dtype=float)
-        table = np.array([np.array(seen(row), dtype=float) for row in rows.T])
+        rows = numbers([document["states"][name] for name in states])
+        table = np.array([applied(seen, row) for row in rows.T])
         series: dict[str, np.ndarray] = {}
         for number, pose in enumerate(poses):
             series |= pose.series(

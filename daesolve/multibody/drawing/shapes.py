@@ -340,7 +340,10 @@ def _require(right: bool, wanted: str, given: object) -> None:
 def _number(value: Any, wanted: str = "a finite number") -> float:
     right = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
     _require(right, wanted, value)
-    return float(value)
+    # A number may carry the expression from which it comes.
+    return (
+        value if isinstance(value, float) and not isinstance(value, np.floating) else float(value)
+    )
 
 
 def _count(value: Any) -> int:

@@ -10,6 +10,7 @@ import scipy
 
 from daesolve.errors import PosingError
 from daesolve.multibody.drawing.shapes import Line, Linear, Outline, Shape, Triple
+from daesolve.multibody.drawing.traced import numbers
 
 CORNERS = 32
 """Corners of the drawing of a circle seen from its side."""
@@ -147,6 +148,8 @@ def axes_by_turns(turns: Sequence[tuple[int, np.ndarray]]) -> np.ndarray:
     turns
         Pairs: the axis of the turned body, counted from zero, and the angles, (k,) rad.
     """
+    if any(np.asarray(angles).dtype == object for _, angles in turns):
+        return _axes_of_numbers(turns)
     rotations = scipy.spatial.transform.Rotation
     rotation = rotations.identity()
     for axis, angles in turns:
@@ -156,11 +159,39 @@ def axes_by_turns(turns: Sequence[tuple[int, np.ndarray]]) -> np.ndarray:
 
 def axes_by_quaternions(quaternions: np.ndarray) -> np.ndarray:
     """Return axes, (k, 3, 3) as columns, from quaternions (k, 4), scalar part first."""
+    if quaternions.dtype == object:
+        return _axes_of_quaternions(quaternions)
     # SciPy has the scalar part last.
     return np.array(
         scipy.spatial.transform.Rotation.from_quat(np.roll(quaternions, -1, axis=1)).as_matrix(),
         dtype=float,
     )
+
+
+def _axes_of_numbers(turns: Sequence[tuple[int, np.ndarray]]) -> np.ndarray:
+    """Return `axes_by_turns` of angles that carry expressions."""
+    axes = np.eye(3)
+    for axis, angles in turns:
+        first, second = (axis + 1) % 3, (axis + 2) % 3
+        turned = np.zeros((len(angles), 3, 3), dtype=object)
+        turned[:, axis, axis] = 1.0
+        turned[:, first, first] = turned[:, second, second] = np.cos(angles)
+        turned[:, second, first] = np.sin(angles)
+        turned[:, first, second] = -turned[:, second, first]
+        axes = axes @ turned
+    return axes
+
+
+def _axes_of_quaternions(quaternions: np.ndarray) -> np.ndarray:
+    """Return `axes_by_quaternions` of numbers that carry expressions."""
+    w, x, y, z = quaternions.T
+    size = w * w + x * x + y * y + z * z
+    rows = [
+        [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+    ]
+    return np.stack([np.stack([entry / size for entry in row], axis=1) for row in rows], axis=1)
 
 
 def tiles(places: np.ndarray, margin: float, height: float = 0.0) -> list[Shape]:
@@ -201,4 +232,4 @@ def series_of(document: Mapping[str, object], *names: str) -> list[np.ndarray]:
     """
     states = document["states"]
     assert isinstance(states, Mapping)
-    return [np.array(states[name], dtype=float) for name in names]
+    return [numbers(states[name]) for name in names]

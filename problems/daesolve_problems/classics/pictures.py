@@ -26,6 +26,7 @@ from daesolve.multibody.drawing import (
     tiles,
     wheel,
 )
+from daesolve.multibody.drawing.traced import numbers
 
 X, Y, Z = range(3)
 DOWN = np.diag([1.0, -1.0, -1.0])
@@ -65,7 +66,7 @@ def rolling_disc(document: Document) -> Drawing:
     positions = np.column_stack([x, y, z])
     # Axis 2 is the axle, to the left of the heading, about which it rolls forwards.
     axes = axes_by_turns([(Z, alpha), (X, beta), (Y, gamma)])
-    track = np.array([document["outputs"][f"contact_{letter}"] for letter in "xy"], dtype=float)
+    track = np.array([numbers(document["outputs"][f"contact_{letter}"]) for letter in "xy"])
     return Drawing(
         [
             *tiles(positions, 1.5 * p["radius"]),

@@ -33,6 +33,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.multibody.drawing import Dot, Drawing, Line, Shape, Trace, tiles
+from daesolve.multibody.drawing.traced import numbers
 from daesolve.typing import Parameters
 
 JOINTS = ("waist", "shoulder", "elbow")
@@ -159,8 +160,8 @@ def start_names(structure: Mapping[str, Any]) -> list[str]:
 
 def drawing(document: Mapping[str, Any]) -> Drawing:
     """Draw the arm on its column, and the path of its hand."""
-    waist = np.array(document["states"]["waist"], dtype=float)
-    reach = np.array(document["outputs"]["elbow_reach"], dtype=float)
+    waist = numbers(document["states"]["waist"])
+    reach = numbers(document["outputs"]["elbow_reach"])
     elbow, hand = ("elbow_x", "elbow_y", "elbow_z"), ("hand_x", "hand_y", "hand_z")
     shapes: list[Shape] = [
         *tiles(np.zeros((1, 2)), 0.5, -0.4),

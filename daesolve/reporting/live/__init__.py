@@ -1,0 +1,1 @@
+"""Pages that compute: a run whose motion a reader can change, without Python and offline."""
