@@ -34,9 +34,11 @@ from daesolve.verification.audit.rounds import Round, at_instants
 CHECK = "impulses"
 BALANCED = 1e-7
 """The part of its terms, and of a thousandth of the usual ones, by which a law may be missed."""
+CLOSED = 1e-12
+"""Gaps up to this size count as closed, so bounces that are not higher are left out."""
 LEFT_OUT = 1e-5
-"""The part of the usual momentum that may go where a contact stays closed: bounces lower than what
-counts as a closed gap, 1e-12 of the usual one, are left out, and begin 1e-6 as fast."""
+"""The part of the usual momentum that may go with them where a contact stays closed, if loads are
+usual: they begin 1e-6 as fast as a fall through the usual gap."""
 PUSHING = 1e-6
 """The part of the largest impulse at an instant from which a contact takes part in the impact."""
 
@@ -53,12 +55,15 @@ class Impacts:
         (n,) by the name of the reaction.
     before, after
         What evaluates expressions before and after them.
+    left_out
+        The part of the usual momentum that goes with bounces that are left out.
     """
 
     rounds: Sequence[Round]
     impulses: Mapping[str, np.ndarray]
     before: Expressions
     after: Expressions
+    left_out: float
 
     @cached_property
     def stays(self) -> np.ndarray:
@@ -89,7 +94,7 @@ class Impacts:
         """
         certificate = self.before.certificate
         usual = certificate.scale(f"impacts {among or subject}", terms)
-        off = np.maximum(off - LEFT_OUT * usual * self.stays, 0.0)
+        off = np.maximum(off - self.left_out * usual * self.stays, 0.0)
         return judge(
             *(CHECK, subject, off / (terms + 1e-3 * usual + 1e-300), BALANCED, certificate.starts),
             lambda place, worst, when: (
@@ -126,7 +131,9 @@ def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
         Expressions(at_instants(certificate, struck, impulses, after=late))
         for late in (False, True)
     )
-    impacts = Impacts(struck, impulses, before, after)
+    told = [(i.kinetic_before, i.kinetic_after) for r in struck if (i := r.impact)]
+    left_out = _left_out(along, float(np.max(told)))
+    impacts = Impacts(struck, impulses, before, after, left_out)
     named = {goal.name: goal for goal in system.goals}
     imposed = [
         (event.name, reset, named[goal] if isinstance(goal, str) else goal)
@@ -150,6 +157,17 @@ def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
             yield from _rebounds(impacts, along, contacts)
 
     return [*findings, *attempt(CHECK, "", find)]
+
+
+def _left_out(along: Expressions, energy: float) -> float:
+    """Return the part of the usual momentum that goes with bounces that are left out.
+
+    Their energy is the work of the largest load over a gap that counts as closed.
+    """
+    loads = [along.certificate.columns.get(one.reaction_label) for one in contacts_of(along.system)]
+    most = max((float(np.nanmax(np.abs(load), initial=0.0)) for load in loads if load is not None),
+               default=0.0)  # fmt: skip
+    return max(LEFT_OUT, float(np.sqrt(most * CLOSED / (energy + 1e-300))))
 
 
 def _momenta(impacts: Impacts, imposed: set[Goal]) -> Finding:
@@ -216,11 +234,11 @@ def _rebounds(impacts: Impacts, along: Expressions, contacts: Sequence[Any]) -> 
     before, after = np.array([impacts.rates(one) for one in contacts]).swapaxes(0, 1)
     usual = certificate.scale("impacts rates", np.abs(before) + np.abs(after))
     taking = pushes > PUSHING * np.max(pushes, axis=0)
-    once = ~np.any(taking & (before > LEFT_OUT * usual), axis=0)
+    once = ~np.any(taking & (before > impacts.left_out * usual), axis=0)
     alone = (np.sum(taking, axis=0) == 1) & (np.max(rubs, axis=0) == 0.0)
     known = once & (alone | (certificate.law == "newton"))
     ticks = np.spacing(np.abs(impacts.before.certificate.starts))
-    lowest = np.maximum(LEFT_OUT, 10.0 * np.sqrt(ticks / certificate.lasts))
+    lowest = np.maximum(impacts.left_out, 10.0 * np.sqrt(ticks / certificate.lasts))
     for contact, took, low, high in zip(contacts, taking, before, after, strict=True):
         subject = f"restitution of {contact.name}"
         wanted = -impacts.of(contact.restitution) * low

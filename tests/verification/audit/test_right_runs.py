@@ -163,3 +163,22 @@ def test_what_rests_at_the_origin_under_a_growing_load_is_off_by_its_rounding_al
     # Three seconds of accelerations that are the rounding of those which loads would give.
     rounding = 2.0**-53 * math.hypot(10.0, 3.974 * 3.0) * 3.0**2
     assert math.hypot(run["x"][-1], run["y"][-1]) <= rounding
+
+
+def test_bounces_that_a_heavy_load_ends_are_left_out_with_its_work():
+    """A wheel pressed onto a floor by 100 kN comes to rest in the corner with a steep wall.
+
+    The bounces that are left out are lower than 1e-12 m, so the load of 300 kg begins them with up
+    to sqrt(2 1e-12 m 1e5 N / 300 kg) = 2.6e-5 m/s, far more than beside the impact with 0.1 m/s.
+    """
+    q = ds.coordinates(x="m", z="m")
+    steep = (0.02 - q.x) * math.sin(1.2) + q.z * math.cos(1.2)
+    wheel = ds.MechanicalSystem(
+        q,
+        kinetic=150 * (q.dot.x**2 + q.dot.z**2),
+        force={"x": 1e3, "z": -1e5},
+        goals=[ds.Contact("floor", q.z), ds.Contact("wall", steep, closed=False)],
+    )
+    run = ds.solve(wheel, 0.3, {"x": 0.0, "x_dot": 0.1})
+    assert run.end_state["x"] == pytest.approx(0.02, abs=1e-9)
+    assert run.audit().holds, str(run.audit())
