@@ -20,8 +20,8 @@ from typing import Protocol, runtime_checkable
 
 import casadi as ca
 
+from daesolve.contact.posing.brakes import Sticking
 from daesolve.contact.posing.names import friction_work
-from daesolve.contact.posing.shared_slips import Sticking
 from daesolve.core.posing.events import FALLING, RISING, Event, Reset
 from daesolve.core.posing.goals import Expression, Goal, as_scalar
 from daesolve.core.posing.symbols import Interval, Parameters, time
@@ -297,9 +297,21 @@ class Coulomb:
         held_by = f"sticks_{contact}"
         bears = normal if size is None else as_scalar(f"the normal reaction of {contact!r}", size)
         least = ca.SX((1 + DRIVEN) * self.coefficient)
-        limit = (least if self.static is None else ca.fmax(self.static, least)) * bears
+        static = least if self.static is None else ca.fmax(self.static, least)
+        limit = static * bears
         goals = tuple(
-            Sticking(f"{contact}_stick_{k}", part, held_by=held_by, unit=unit, bears=limit)
+            Sticking(
+                f"{contact}_stick_{k}",
+                part,
+                held_by=held_by,
+                unit=unit,
+                bears=limit,
+                law=contact,
+                presses=bears,
+                friction=self.coefficient,
+                static_friction=static,
+                touching=touching,
+            )
             for k, part in enumerate(ca.vertsplit(slip), 1)
         )
         along = self._on_a_line if len(goals) == 1 else self._in_a_plane

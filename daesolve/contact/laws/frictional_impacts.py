@@ -175,7 +175,8 @@ class CollisionResolver:
         count = len(instant.which)
         for k, contact in enumerate(map(int, instant.which)):
             normal, tangents = self._numbers.reactions[contact]
-            named[labels[normal]] = float(impulses[k])
+            if normal is not None:
+                named[labels[normal]] = float(impulses[k])
             along = impulses[count + k * self._numbers.directions :]
             for tangent, impulse in zip(tangents, along.tolist(), strict=False):
                 named[labels[tangent]] = impulse

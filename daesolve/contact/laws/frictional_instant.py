@@ -13,6 +13,7 @@ from daesolve.contact.posing.contact_rows import (
     ContactFriction,
     ContactRow,
     SpatialContactFriction,
+    brakes_in,
     contacts_in,
 )
 from daesolve.core.equations.dynamics import Dynamics
@@ -72,6 +73,8 @@ class TouchingContacts:
         (k,) the sizes of the terms of `free`.
     accelerations
         (nv,) those of the bodies without reactions of what touches.
+    borne
+        (reactions,) those of all other constraints then.
     """
 
     time: float
@@ -83,6 +86,7 @@ class TouchingContacts:
     kept: np.ndarray
     size: np.ndarray
     accelerations: np.ndarray
+    borne: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,11 +178,16 @@ class ContactNumbers:
 
     def __init__(self, dynamics: Dynamics) -> None:
         self.dynamics = dynamics
-        rows = contacts_in(dynamics)
-        self.names = tuple(row.name for row in rows)
+        rows, self.brakes = contacts_in(dynamics), brakes_in(dynamics)
+        self.count = len(rows)
+        """How many contacts have a gap; after these come brakes, which are always closed."""
+        self.names = tuple(one.name for one in (*rows, *self.brakes))
         self.holds = np.array([row.hold for row in rows], dtype=int)
-        self.rubbing: tuple[ContactFriction | None, ...] = tuple(row.rubbing for row in rows)
-        self.rubs = np.array([row.rubbing is not None for row in rows])
+        self.rubbing: tuple[ContactFriction | None, ...] = (
+            *(row.rubbing for row in rows),
+            *self.brakes,
+        )
+        self.rubs = np.array([rubbing is not None for rubbing in self.rubbing])
         self.slides = np.array([r.slides for r in self.rubbing if r is not None], dtype=int)
         self.directions = max((len(r.rows) for r in self.rubbing if r is not None), default=1)
         holds = [r.holds for r in self.rubbing if r is not None]
@@ -203,10 +212,17 @@ class ContactNumbers:
         """The places of the values that say by which contact another is held that sticks."""
         self._gaps = [row.row for row in rows]
         self._slips = [() if r is None else r.rows for r in self.rubbing]
-        self.reactions = [self._reactions(row) for row in rows]
-        """Of each contact, the reactions along its gap, and along its slip if it rubs."""
+        gaps = [*self._gaps, *(None for _ in self.brakes)]
+        self.reactions = [
+            (None if gap is None else self._reaction(gap), tuple(map(self._reaction, slips)))
+            for gap, slips in zip(gaps, self._slips, strict=True)
+        ]
+        """Of each contact, the reactions along its gap, if any, and along its slip if it rubs."""
         self._check_reactions()
         self._evaluate = Evaluator(self._function(rows))
+        arguments = [dynamics.t, dynamics.x, dynamics.p, dynamics.reactions]
+        pressing = ca.vertcat(ca.SX(0, 1), *[brake.presses for brake in self.brakes])
+        self._pressing = Evaluator(ca.Function("presses", arguments, [ca.densify(pressing)]))
 
     def _check_reactions(self) -> None:
         """Refuse reactions that act on more than gaps and slips: decisions do not know of that."""
@@ -228,16 +244,16 @@ class ContactNumbers:
                         "than Newton's, depend only on their own friction: remove it there"
                     )
 
-    def _reactions(self, row: ContactRow) -> tuple[int, tuple[int, ...]]:
-        slips = () if row.rubbing is None else row.rubbing.rows
-        found = [self.dynamics.rows[k].reaction for k in (row.row, *slips)]
-        normal, *tangents = [reaction for reaction in found if reaction is not None]
-        return normal, tuple(tangents)
+    def _reaction(self, row: int) -> int:
+        found = self.dynamics.rows[row].reaction
+        assert found is not None
+        return found
 
     def _function(self, rows: tuple[ContactRow, ...]) -> ca.Function:
         dynamics, none = self.dynamics, ca.SX(0)
         smooth = [none] * self.directions
         speeds = ca.vertcat(*[dynamics.rows[row.row].chain[1] for row in rows])
+        speeds = ca.vertcat(speeds, ca.SX.zeros(len(self.brakes)))
         slips = ca.vertcat(
             *[
                 slip
@@ -249,7 +265,8 @@ class ContactNumbers:
         for values in (speeds, slips):
             slopes = ca.jacobian(values, dynamics.velocities)
             parts += [values, ca.fabs(slopes) @ ca.fabs(dynamics.velocities)]
-        parts.append(ca.vertcat(*[row.restitution for row in rows]))
+        none_thrown = [none] * len(self.brakes)
+        parts.append(ca.vertcat(*[row.restitution for row in rows], *none_thrown))
         for name in ("friction", "static_friction", "restitution"):
             parts.append(
                 ca.vertcat(*[none if r is None else getattr(r, name) for r in self.rubbing])
@@ -260,7 +277,7 @@ class ContactNumbers:
     def mode(self, p: np.ndarray, closed: np.ndarray) -> np.ndarray:
         """Return p with these contacts closed and stuck, all others open, and nothing shared."""
         p = p.copy()
-        p[self.holds] = closed
+        p[self.holds] = closed[: self.count]
         p[self.slides] = 0.0
         p[self._splits] = 0.0
         p[self.sticks] = closed[self.rubs, None]
@@ -270,14 +287,27 @@ class ContactNumbers:
 
     def closed(self, p: np.ndarray) -> np.ndarray:
         """Return which contacts are closed, those that rest included: (n,)."""
-        found = p[self.holds] == 1.0
+        found = self.held(p)
         found[self._may_rest] |= p[self.rests] == 1.0
+        return found
+
+    def held(self, p: np.ndarray) -> np.ndarray:
+        """Return which contacts have a constraint on their gap, or a given load: (n,)."""
+        found = np.ones(len(self.names), dtype=bool)
+        found[: self.count] = p[self.holds] == 1.0
         return found
 
     def stuck(self, p: np.ndarray) -> np.ndarray:
         """Return which contacts stick, (n,)."""
         found = self.closed(p) & self.rubs
         found[self.rubs] &= np.abs(p[self.slides]) < 1.0
+        return found
+
+    def held_by(self, p: np.ndarray, owners: np.ndarray) -> np.ndarray:
+        """Return which contacts stick by the constraints of some others, (n,)."""
+        found = np.zeros(len(self.names), dtype=bool)
+        for (owner, other), place in self.shares.items():
+            found[other] |= owners[owner] & (p[place] > 0.0)
         return found
 
     def are_alike(self, one: np.ndarray, other: np.ndarray) -> bool:
@@ -315,6 +345,10 @@ class ContactNumbers:
             ) from None
         thrown, free = found[:, :-1], found[:, -1]
         matrix = jacobian @ thrown
+        # The load of a brake is given: of a gap that moves nothing, under a push.
+        own_brakes = np.flatnonzero(which >= self.count)
+        answers = np.diag(matrix)[len(which) + own_brakes]
+        matrix[own_brakes, own_brakes] = np.where(answers > 0.0, answers, 1.0)
         names = tuple(self.names[k] for k in which)
         try:
             contacts = Contacts(
@@ -328,17 +362,36 @@ class ContactNumbers:
             raise ResetError(f"at t = {time:.10g} s: {error}") from error
         size = np.abs(jacobian) @ np.abs(free) + np.abs(bias.ravel())
         rates_free = jacobian @ free + bias.ravel()
-        kept = kept[:, :-1]
-        return TouchingContacts(
-            time, which, contacts, rates_free, jacobian, thrown, kept, size, free
+        kept, borne = kept[:, :-1], kept[:, -1]
+        found = TouchingContacts(
+            time, which, contacts, rates_free, jacobian, thrown, kept, size, free, borne
         )
+        return self.pressed(place, found, np.zeros(len(size)))
+
+    def pressed(
+        self, place: DecisionState, instant: TouchingContacts, reactions: np.ndarray
+    ) -> TouchingContacts:
+        """Return contacts with brakes under the loads that come with reactions (k,)."""
+        own = np.flatnonzero(instant.which >= self.count)
+        if not own.size:
+            return instant
+        borne = instant.borne + instant.kept @ reactions
+        p = self.mode(place.p, np.isin(np.arange(len(self.names)), instant.which))
+        loads = np.maximum(self._pressing(place.time, place.x, p, borne)[0], 0.0)
+        pushes = np.diag(instant.contacts.matrix)[own] * loads[instant.which[own] - self.count]
+        free, size = instant.free.copy(), instant.size.copy()
+        free[own], size[own] = -pushes, pushes
+        return replace(instant, free=free, size=size)
 
     def _rows(self, table: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return the rows of gaps and slips of some contacts; a smooth one has none of slip."""
         smooth = np.zeros((self.directions, table.shape[1]))
         slips = [self._slips[int(k)] for k in which]
         tangents = [table[[*rows]] if rows else smooth for rows in slips]
-        return np.vstack([table[[self._gaps[k] for k in which]], *tangents])
+        gaps = np.zeros((len(which), table.shape[1]))
+        own = which[which < self.count]
+        gaps[which < self.count] = table[np.array(self._gaps, dtype=int)[own]]
+        return np.vstack([gaps, *tangents])
 
 
 def respond_to_pushes(

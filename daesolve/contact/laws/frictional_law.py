@@ -19,7 +19,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from daesolve.contact.decisions import decide
 from daesolve.contact.laws.contact_functions import at_rest, functions_of
 from daesolve.contact.laws.frictional_impacts import STILL, CollisionResolver, without_rounding
 from daesolve.contact.laws.frictional_instant import (
@@ -35,18 +34,19 @@ from daesolve.contact.laws.frictional_modes import (
     bearing_modes,
     chosen_among,
     closed_contacts,
+    decide_with_brakes,
     states_of,
 )
 from daesolve.contact.laws.frictional_start import begin_with_friction
 from daesolve.contact.laws.impacts_end import ImpactsEnd
 from daesolve.contact.laws.jams import JamGuards, approach, at_limit, sliding_of
-from daesolve.contact.posing.contact_rows import contacts_in, in_space
+from daesolve.contact.posing.contact_rows import brakes_in, contacts_in, in_space, rub
 from daesolve.contact.posing.jamming import NEAR
 from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_table import Role
-from daesolve.core.events.jumps import joined
+from daesolve.core.events.jumps import LEFT_OVER, joined
 from daesolve.core.events.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
 from daesolve.core.events.let_go import LettingGo
 from daesolve.core.posing.value_names import PENDING
@@ -81,21 +81,18 @@ class FrictionalContactLaw(SwitchingLaw):
 
     def __init__(self, setting: Setting) -> None:
         rows, first = contacts_in(setting.dynamics), setting.table.firsts
+        rubbing = [*(row.rubbing for row in rows), *brakes_in(setting.dynamics)]
         own = [(row.lost, row.closed, *(row.rubbing.events if row.rubbing else ())) for row in rows]
+        own += [brake.events for brake in brakes_in(setting.dynamics)]
         super().__init__([event for events in own for event in events])
         self.problem, self.dynamics = setting.problem, setting.dynamics
         self._lost = first[[row.lost for row in rows]]
         self._closing = first[[row.closed for row in rows]]
-        self._stopping = np.array(
-            [first[row.rubbing.begins_to_stick] if row.rubbing else -1 for row in rows]
-        )
+        self._stopping = np.array([first[one.begins_to_stick] if one else -1 for one in rubbing])
         self._slipping = np.array(
-            [
-                first[row.rubbing.begins_to_slip] + np.arange(2) if row.rubbing else (-1, -1)
-                for row in rows
-            ]
+            [first[one.begins_to_slip] + np.arange(2) if one else (-1, -1) for one in rubbing]
         )
-        slips = [row.rubbing.begins_to_slip for row in rows if row.rubbing is not None]
+        slips = [one.begins_to_slip for one in rubbing if one is not None]
         self._letting_go = setting.table.guards_of(slips)
         self._met = {row.closed for row in rows}
         self._all = setting.table.guards_of(self.events)
@@ -112,6 +109,8 @@ class FrictionalContactLaw(SwitchingLaw):
         springs = setting.choices.springs
         self._collisions = CollisionResolver(self._numbers, setting.choices, springs=springs)
         self._let_go = LettingGo(setting)
+        brakes = [setting.dynamics.rows[brake.row].name for brake in self._numbers.brakes]
+        self._kicks = LEFT_OVER * np.array([setting.scales.get(name, 1.0) for name in brakes])
 
     @classmethod
     def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
@@ -129,7 +128,7 @@ class FrictionalContactLaw(SwitchingLaw):
     def of(cls, setting: Setting, free: Sequence[int]) -> Self | None:
         """Return the law of all contacts of a system in which one rubs, or impacts are others."""
         rows = contacts_in(setting.dynamics)
-        rubs = any(row.rubbing for row in rows) or setting.choices.says_of_impacts
+        rubs = rub(setting.dynamics) or setting.choices.says_of_impacts
         return cls(setting) if rows and rubs and in_space(rows) is cls.spatial else None
 
     def role(self, event: int) -> Role:
@@ -148,15 +147,15 @@ class FrictionalContactLaw(SwitchingLaw):
         """Open and close contacts, let them stick and slide, with the impacts that this takes."""
         book.passed[self._all] = time
         gaps = book.measure(time, x, p)[0][self._closing]
-        zero = np.maximum(book.tolerances[self._closing], TOUCHING)
-        closing = np.isin(self._closing, list(fired))
-        met = closing | (np.abs(gaps) <= zero)
+        zero = self._of_all(np.maximum(book.tolerances[self._closing], TOUCHING), TOUCHING)
+        closing = self._of_all(np.isin(self._closing, list(fired)), False)
+        met = closing | (self._of_all(np.abs(gaps), np.inf) <= zero)
         count = self.dynamics.x.numel()
         place = DecisionState(time, x[:count], x[count:], p)
         rates = self._numbers.rates(place)
         before = self._closed_contacts(place, p, met, rates)
         met &= ~self._parting(place, rates, met & ~before & ~closing)
-        held = before & ~self._let_go.apart(time, place.x, p)
+        held = before & ~self._of_all(self._let_go.apart(time, place.x, p), False)
         yield from self._continue(Arrival(place, rates, before, held, met, zero, fired), book)
 
     def _continue(self, arrival: Arrival, book: GuardBook) -> Iterator[Jump]:
@@ -168,6 +167,7 @@ class FrictionalContactLaw(SwitchingLaw):
         closed = (arrival.held | met) & (rates.gaps == 0.0)
         # What has come to the end of its static friction has only the other left.
         begins = arrival.fires_any(self._slipping)
+        begins |= self._numbers.held_by(p, begins)
         weak = np.where(begins, rates.friction, rates.static_friction)
         rates = replace(rates, static_friction=weak)
         jam = self._jam is not None and self._jam.here in arrival.fired
@@ -176,7 +176,7 @@ class FrictionalContactLaw(SwitchingLaw):
             impacts.append(impact)
             closed &= rates.gaps == 0.0
         # What falls to zero is at its limit, however well that is known.
-        ended = np.concatenate([arrival.fires(self._lost), begins])
+        ended = np.concatenate([self._of_all(arrival.fires(self._lost), False), begins])
         try:
             p_after, rests = self._next_mode(place, closed, rates, book, ended)
         except NoMotion as error:
@@ -194,6 +194,9 @@ class FrictionalContactLaw(SwitchingLaw):
         now = self._closed_contacts(place, p_after, closed, rates)
         slips = partial(self._slip_events, p, p_after)
         events = self._events_between(before, now, hit, slips)
+        for brake in self._numbers.brakes:
+            if brake.begins_to_stick in events:
+                p_after[brake.ended] = place.time
         self._note_choice(place.time, (p, before), (p_after, now), book)
         if jam:
             assert self._jam is not None
@@ -210,9 +213,9 @@ class FrictionalContactLaw(SwitchingLaw):
         """Yield the jump of an outcome, if anything changes."""
         time, p, events = arrival.place.time, outcome.p, outcome.events
         place = self._collisions.separate(outcome.place, arrival.before & ~outcome.now)
-        book.meet(self._closing[outcome.hit].tolist(), time)
+        book.meet(self._closing[outcome.hit[: self._numbers.count]].tolist(), time)
         if (ends := self._ending) is not None:
-            met = book.met[self._closing[outcome.settled]]
+            met = book.met[self._closing[outcome.settled[: self._numbers.count]]]
             p, further = ends.answered(time, p, ends.guard in arrival.fired, met)
             events = [*events, *further]
             shown = any(event not in self._quiet for event in events)
@@ -230,10 +233,17 @@ class FrictionalContactLaw(SwitchingLaw):
 
         What a constraint holds at zero is zero up to rounding, however slow everything is.
         """
-        stuck = closed & self._numbers.stuck(p) & ~self._let_go.slides(np.abs(rates.slips))
-        return without_rounding(
-            rates, rates, closed & ~self._let_go.parts(rates.gaps), stopped | stuck
-        )
+        count = self._numbers.count
+        speeds = np.abs(rates.slips)
+        slides = np.append(self._let_go.slides(speeds[:count]), speeds[count:] > self._kicks)
+        parts = self._of_all(self._let_go.parts(rates.gaps[:count]), False)
+        stuck = closed & self._numbers.stuck(p) & ~slides
+        return without_rounding(rates, rates, closed & ~parts, stopped | stuck)
+
+    def _of_all(self, values: np.ndarray, others: float) -> np.ndarray:
+        """Return values of contacts, followed by those of brakes, which are all the same."""
+        brakes = np.full(len(self._numbers.brakes), others, dtype=values.dtype)
+        return np.concatenate([values, brakes])
 
     # -- the mode that follows ----------------------------------------------------------------
 
@@ -258,7 +268,7 @@ class FrictionalContactLaw(SwitchingLaw):
         slips = rates.slips[instant.which]
         # If the motion has only just begun, slips are mere rounding.
         slips = np.where(np.abs(slips) <= BEGUN * _speed(instant, zero), 0.0, slips)
-        found = decide(instant.contacts, instant.free, slips)
+        instant, found = decide_with_brakes(numbers, place, instant, slips)
         so_far = states_of(numbers, place.p, instant.which)
         ended = ended.reshape(2, -1)[:, instant.which]
         lost = ended[0] & self._near_jam(place, book)
@@ -335,7 +345,8 @@ class FrictionalContactLaw(SwitchingLaw):
         times = (push, moment) if push < moment else (moment,)
         jams = [self._to_a_jam(place.time, place.whole, p, book) for p in modes]
         # A contact elsewhere may close in less than a small step of this one.
-        judged = np.setdiff1d(self._all, np.delete(self._closing, instant.which))
+        own = instant.which[instant.which < self._numbers.count]
+        judged = np.setdiff1d(self._all, np.delete(self._closing, own))
         least, resting = -book.tolerances[judged], None
         for scale, part in itertools.product(times, SMALL_STEPS):
             for p, jam in zip(modes, jams, strict=True):
@@ -413,6 +424,8 @@ class FrictionalContactLaw(SwitchingLaw):
                 events.append(row.lost)
             if row.rubbing is not None and after[k] and before[k]:
                 events += slip_events(k)
+        for k in range(self._numbers.count, len(before)):
+            events += slip_events(k)
         return sorted(events, key=lambda event: event not in self._met)
 
     def _slip_events(self, before: np.ndarray, after: np.ndarray, contact: int) -> list[int]:
@@ -425,7 +438,7 @@ class FrictionalContactLaw(SwitchingLaw):
             return []
         if new == 0:
             return [rubbing.begins_to_stick]
-        return [rubbing.begins_to_slip if old == 0 else rubbing.reverses]
+        return [rubbing.begins_to_slip] if old == 0 else [*rubbing.reversal]
 
     # -- jams ---------------------------------------------------------------------------------
 

@@ -7,10 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact.decisions import ContactSolution, ContactState, Decision
+from daesolve.contact.decisions import ContactSolution, ContactState, Decision, decide
 from daesolve.contact.decisions.answers import States, sliding_state
 from daesolve.contact.laws.frictional_impacts import at
-from daesolve.contact.laws.frictional_instant import ContactNumbers, TouchingContacts
+from daesolve.contact.laws.frictional_instant import (
+    ContactNumbers,
+    DecisionState,
+    TouchingContacts,
+)
 from daesolve.contact.laws.redundant_contacts import (
     ClosedContacts,
     IndependentContacts,
@@ -21,6 +25,11 @@ from daesolve.contact.laws.redundant_contacts import (
 )
 from daesolve.core.events.choices import Choices
 from daesolve.errors import ContactError, ResetError
+
+MOST_ROUNDS = 64
+"""Rounds in which loads of brakes are made to agree with the friction that they cause."""
+SETTLED = 1e-14
+"""A load agrees within this fraction of its size."""
 
 
 def states_by_contact(instant: TouchingContacts, states: States) -> Mapping[int, ContactState]:
@@ -55,6 +64,44 @@ def states_of(
         return sliding_state(p[rubbing.slides].repeat(numbers.directions))
 
     return tuple(map(state, which.tolist()))
+
+
+def decide_with_brakes(
+    numbers: ContactNumbers, place: DecisionState, instant: TouchingContacts, slips: np.ndarray
+) -> tuple[TouchingContacts, Decision]:
+    """Return what contacts may do next, with brakes under the loads that agree with it.
+
+    Raises
+    ------
+    ResetError
+        No loads agree.
+    """
+    brakes = np.flatnonzero(instant.which >= numbers.count)
+    for _ in range(MOST_ROUNDS):
+        found = decide(instant.contacts, instant.free, slips)
+        if not found.answers or not brakes.size:
+            return instant, found
+        loads = numbers.pressed(place, instant, found.answers[0].reactions)
+        settled = np.abs(loads.free - instant.free) <= SETTLED * instant.size
+        instant = loads
+        if np.all(settled):
+            answers = tuple(_with_closed(answer, brakes) for answer in found.answers)
+            return instant, replace(found, answers=answers)
+    names = ", ".join(repr(numbers.names[k]) for k in instant.which[brakes])
+    raise ResetError(
+        f"at t = {place.time:.10g} s no normal reactions of {names} agree with the friction that "
+        "they cause: it changes them by more than their own size"
+    )
+
+
+def _with_closed(answer: ContactSolution, brakes: np.ndarray) -> ContactSolution:
+    """Return an answer without states in which brakes open: without a load they slide or stick."""
+    states = [
+        states
+        for states in answer.candidates
+        if all(states[k] is not ContactState.OPEN for k in brakes.tolist())
+    ]
+    return replace(answer, states=states[0], also=tuple(states[1:]))
 
 
 def answer_of(
@@ -161,6 +208,7 @@ def values_in_states(
     )
     p, kept = numbers.mode(p, np.zeros(len(numbers.names), dtype=bool)), contacts.kept()
     chosen = contacts.follow(kept)
+    rests = chosen and rest
     if chosen:
         # Where all rests it is wedged in, if nothing else holds it.
         borne = contacts.borne() or (kept if rest else None)
@@ -173,17 +221,16 @@ def values_in_states(
         rubbing = numbers.rubbing[contact]
         if rubbing is not None:
             p[rubbing.slides] = side
-            if chosen and rest and states[contact] is not ContactState.OPEN:
-                assert rubbing.rests is not None
+            if rests and rubbing.rests is not None and states[contact] is not ContactState.OPEN:
                 p[rubbing.rests] = 1.0
-    for k in kept.normals:
-        p[numbers.holds[places[k]]] = 1.0
+    gaps = np.array([places[k] for k in kept.normals], dtype=int)
+    p[numbers.holds[gaps[gaps < numbers.count]]] = 1.0
     for k in kept.tangents:
         rubbing = numbers.rubbing[places[k]]
         assert rubbing is not None
         p[rubbing.sticks] = 1.0
     for k, owner in kept.shared.items():
-        p[numbers.shares[places[owner], places[k]]] = 1.0
+        p[numbers.shares[places[owner], places[k]]] = kept.ratios[k]
     return p
 
 
@@ -235,7 +282,7 @@ def bearing_modes(
 def rows_held(numbers: ContactNumbers, instant: TouchingContacts, p: np.ndarray) -> list[int]:
     """Return the rows of what touches that hold in the mode of p."""
     places: list[int] = instant.which.tolist()
-    rows = [k for k, contact in enumerate(places) if p[numbers.holds[contact]] == 1.0]
+    rows: list[int] = np.flatnonzero(numbers.held(p)[instant.which]).tolist()
     for k, contact in enumerate(places):
         rubbing = numbers.rubbing[contact]
         if rubbing is not None and p[rubbing.sticks] == 1.0:

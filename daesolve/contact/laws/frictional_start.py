@@ -21,6 +21,7 @@ from daesolve.contact.laws.frictional_modes import (
     are_chosen,
     chosen_among,
     closed_contacts,
+    decide_with_brakes,
     rows_held,
     states_by_contact,
     states_by_slips,
@@ -28,7 +29,7 @@ from daesolve.contact.laws.frictional_modes import (
 )
 from daesolve.contact.laws.redundant_contacts import shares_of, with_implied_contacts
 from daesolve.contact.laws.spatial_modes import NEAR, SPRINGS, candidates, values_for_transitions
-from daesolve.contact.posing.contact_rows import contacts_in, in_space
+from daesolve.contact.posing.contact_rows import contacts_in, in_space, rub
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.law import Beginning
 from daesolve.errors import NoMotion, UnsupportedError
@@ -42,7 +43,7 @@ def begin_with_friction(dynamics: Dynamics, beginning: Beginning) -> Beginning:
     DaesolveError
         They have no motion from there, or several.
     """
-    if not any(row.rubbing for row in contacts_in(dynamics)):
+    if not rub(dynamics):
         return beginning
     spatial = in_space(contacts_in(dynamics))
     if spatial and beginning.choices.on_jam != "end":
@@ -84,7 +85,7 @@ def _begin_in_plane(
     slips = rates.slips[instant.which]
     so_far, rest, reactions = states_by_slips(slips), False, None
     try:
-        found = decide(instant.contacts, instant.free, slips)
+        instant, found = decide_with_brakes(numbers, place, instant, slips)
         answer = answer_of(found, so_far, beginning.choices, beginning.time)
         states = with_implied_contacts(instant, answer, answer.states, slips)
         reactions = answer.reactions

@@ -25,6 +25,8 @@ them."""
 SHARE = 1e-7
 """The part of another row in a row counts above this fraction."""
 SIGNS = {ContactState.FORWARD: 1.0, ContactState.BACKWARD: -1.0}
+DIGITS = 12
+"""To how many digits the ratio of two slips is known."""
 INSIDE = 1e-9
 """A reaction is at its limit below this fraction of the largest."""
 SAME = 1e-8
@@ -43,8 +45,8 @@ class IndependentContacts:
     ----------
     normals, tangents
         The contacts whose gaps hold, and those whose slips do.
-    shared
-        Those that stick with another one, whose slip holds for both.
+    shared, ratios
+        Those that stick with another one, whose slip holds for both, and their slips over its.
     idle
         Those whose slips follow from others: they stick, with a part of their friction, from -1 to
         1, that does not depend on what they have to hold.
@@ -53,6 +55,7 @@ class IndependentContacts:
     normals: tuple[int, ...]
     tangents: tuple[int, ...] = ()
     shared: Mapping[int, int] = field(default_factory=dict[int, int])
+    ratios: Mapping[int, float] = field(default_factory=dict[int, float])
     idle: Mapping[int, float] = field(default_factory=dict[int, float])
 
     def rows(self, count: int) -> list[int]:
@@ -183,17 +186,18 @@ class ClosedContacts:
         """Return a choice of constraints, with what follows from them."""
         matrix, count = self.instant.contacts.matrix, len(self.states)
         rows = IndependentContacts(normals, tangents).rows(count)
-        shared, idle = dict[int, int](), dict[int, float]()
+        shared, idle, ratios = dict[int, int](), dict[int, float](), dict[int, float]()
         for k in self.sticking:
             if k in tangents or k not in normals:
                 continue
             shares = shares_of(matrix, rows, count + k) or ()
-            bearing = [row for row, share in zip(rows, shares, strict=True) if share]
-            if len(bearing) == 1 and bearing[0] >= count:
-                shared[k] = bearing[0] - count
+            bearing = {row: share for row, share in zip(rows, shares, strict=False) if share}
+            if len(bearing) == 1 and (row := next(iter(bearing))) >= count:
+                shared[k] = row - count
+                ratios[k] = float(f"{abs(bearing[row]):.{DIGITS}g}")
             else:
                 idle[k] = 0.0
-        return IndependentContacts(normals, tangents, shared, idle)
+        return IndependentContacts(normals, tangents, shared, ratios, idle)
 
     def _agree(self, reactions: np.ndarray) -> bool:
         """Return whether reactions (2 n,) give this motion."""
@@ -226,7 +230,7 @@ class ClosedContacts:
             return -np.inf
         limits = self.instant.contacts.static * reactions[:count]
         for place, owner in kept.shared.items():
-            limits[owner] += limits[place]
+            limits[owner] += kept.ratios[place] * limits[place]
         tangents = list(kept.tangents)
         slacks = np.concatenate(
             [reactions[list(kept.normals)], limits[tangents] - np.abs(reactions[count:])[tangents]]

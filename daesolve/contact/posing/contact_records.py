@@ -7,7 +7,8 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.contact.posing.contacts import Contact, friction_limit, shared_name
+from daesolve.contact.posing.brakes import Brake, Rubbing, friction_limit, shared_name
+from daesolve.contact.posing.contacts import Contact
 from daesolve.contact.posing.names import friction_work
 from daesolve.contact.posing.spatial_friction import SpatialFriction, split_of
 from daesolve.core.posing.symbols import Parameters
@@ -20,7 +21,10 @@ TINY = 1e-300
 
 
 def with_contact_outputs(
-    outputs: Mapping[str, Any], contacts: Sequence[Contact], discrete: Parameters
+    outputs: Mapping[str, Any],
+    contacts: Sequence[Contact],
+    brakes: Sequence[Brake],
+    discrete: Parameters,
 ) -> dict[str, Any]:
     """Return the outputs of a system together with those of its contacts with friction.
 
@@ -28,17 +32,18 @@ def with_contact_outputs(
     ----------
     outputs
         The posed outputs, which come first.
-    contacts, discrete
-        The contacts, and all discrete values.
+    contacts, brakes, discrete
+        The contacts, the laws that stick and slide with them, and all discrete values.
     """
     rubbing = [contact for contact in contacts if contact.sticking]
     in_space = [contact.in_space for contact in rubbing if contact.in_space is not None]
-    margins = {c.name: _own_margin(c, rubbing, discrete) for c in rubbing if c.in_space is None}
+    planar = [*(one for one in rubbing if one.in_space is None), *brakes]
+    margins = {one.name: _own_margin(one, planar, discrete) for one in planar}
     further: dict[str, Any] = {}
     for contact in rubbing:
         space = contact.in_space
         if space is None:
-            further |= _in_the_plane(contact, rubbing, discrete, margins)
+            further |= _in_the_plane(contact, planar, discrete, margins)
         else:
             further |= _in_space(space, in_space, discrete)
     return {**further, **outputs}
@@ -64,7 +69,7 @@ def with_contact_meters(
 
 def _in_the_plane(
     contact: Contact,
-    rubbing: Sequence[Contact],
+    rubbing: Sequence[Rubbing],
     discrete: Parameters,
     margins: Mapping[str, ca.SX],
 ) -> dict[str, Any]:
@@ -115,7 +120,7 @@ def _traction(
     return space.held(others, split_of(others, discrete)) - slid
 
 
-def _own_margin(contact: Contact, rubbing: Sequence[Contact], discrete: Parameters) -> ca.SX:
+def _own_margin(contact: Rubbing, rubbing: Sequence[Rubbing], discrete: Parameters) -> ca.SX:
     """Return how far friction stays below its limit while a contact holds the slip, N.
 
     There is no margin while it rests and its share of the load is undetermined.

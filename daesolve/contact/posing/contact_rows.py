@@ -9,6 +9,7 @@ from typing import ClassVar
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.posing.brakes import Brake
 from daesolve.contact.posing.contacts import Contact
 from daesolve.contact.posing.jamming import NEAR, jam_ratio
 from daesolve.contact.posing.names import JAM
@@ -33,7 +34,7 @@ class ContactFriction:
     slides, sticks, rests
         The indices of its discrete values in p; in space there is no index for `rests`.
     begins_to_stick, begins_to_slip, reverses
-        The indices of its events.
+        The indices of its events; without the last, the first two say that it reverses.
     friction, static_friction, restitution
         mu while it slides, mu up to which it sticks, and the fraction of the slip that an impact
         returns.
@@ -45,7 +46,7 @@ class ContactFriction:
     rests: int | None
     begins_to_stick: int
     begins_to_slip: int
-    reverses: int
+    reverses: int | None
     friction: ca.SX
     static_friction: ca.SX
     restitution: ca.SX
@@ -63,7 +64,32 @@ class ContactFriction:
     @property
     def events(self) -> tuple[int, ...]:
         """The indices of its events."""
-        return self.begins_to_stick, self.begins_to_slip, self.reverses
+        own = self.begins_to_stick, self.begins_to_slip
+        return own if self.reverses is None else (*own, self.reverses)
+
+    @property
+    def reversal(self) -> tuple[int, ...]:
+        """Those where its slip reverses."""
+        return self.events if self.reverses is None else (self.reverses,)
+
+
+@dataclass(frozen=True, eq=False)
+class BrakeFriction(ContactFriction):
+    """The friction of a brake, which is a contact under a given normal reaction.
+
+    Parameters
+    ----------
+    name
+        The name of its law.
+    presses
+        The normal reaction, of states and reactions.
+    ended
+        The index in p of the time when its slip last ended.
+    """
+
+    name: str
+    presses: ca.SX
+    ended: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,9 +224,10 @@ class ContactRow(UnilateralRow):
 
 @dataclass(frozen=True, eq=False)
 class ContactRows(Addition):
-    """The contacts of a system, in the symbols of the equations."""
+    """The contacts of a system and its brakes, in the symbols of the equations."""
 
     rows: tuple[ContactRow, ...]
+    brakes: tuple[BrakeFriction, ...] = ()
     options: ClassVar[Collection[str]] = (
         "impact",
         "impact_order",
@@ -236,6 +263,8 @@ class ContactRows(Addition):
             p[row.hold] = 1.0
             if row.rubbing is not None:
                 p[row.rubbing.slides], p[[*row.slip_holds]] = 1.0, 0.0
+        for brake in self.brakes:
+            p[brake.slides], p[brake.sticks] = 1.0, 0.0
         return p
 
     def events(self, elimination: Elimination) -> tuple[Event, ...]:
@@ -289,6 +318,17 @@ def contacts_in(dynamics: Dynamics) -> tuple[ContactRow, ...]:
     return next(own, ())
 
 
+def brakes_in(dynamics: Dynamics) -> tuple[BrakeFriction, ...]:
+    """Return the brakes of a system, in the symbols of its equations."""
+    own = (part.brakes for part in dynamics.additions if isinstance(part, ContactRows))
+    return next(own, ())
+
+
+def rub(dynamics: Dynamics) -> bool:
+    """Return whether anything rubs on which the law of the contacts decides."""
+    return any(row.rubbing for row in contacts_in(dynamics)) or bool(brakes_in(dynamics))
+
+
 def contact_rows(
     contacts: Sequence[Contact],
     dynamics: Dynamics,
@@ -308,6 +348,32 @@ def contact_rows(
             rubbing=_rubbing(contact, rows, names, events, written),
         )
         for contact in contacts
+    )
+
+
+def brake_rows(
+    brakes: Sequence[Brake], dynamics: Dynamics, written: Callable[[Expression], ca.SX]
+) -> tuple[BrakeFriction, ...]:
+    """Return the brakes in the symbols of the equations."""
+    names, rows = list(dynamics.values), [row.name for row in dynamics.rows]
+    events = [event.name for event in dynamics.events]
+    return tuple(
+        BrakeFriction(
+            row=rows.index(brake.goal.name),
+            slides=names.index(f"sense_{brake.name}"),
+            sticks=names.index(brake.goal.held_by),
+            rests=None,
+            begins_to_stick=events.index(f"{brake.name}_sticks"),
+            begins_to_slip=events.index(f"{brake.name}_slips"),
+            reverses=None,
+            friction=written(brake.goal.friction),
+            static_friction=written(brake.goal.static_friction),
+            restitution=ca.SX(0),
+            name=brake.name,
+            presses=written(brake.goal.presses),
+            ended=names.index(f"ended_{brake.name}"),
+        )
+        for brake in brakes
     )
 
 

@@ -26,6 +26,8 @@ from daesolve.errors import OutOfRangeError, PosingError
 
 CLOSED = Interval(0.0, 1.0)
 """The allowed values of `contact_<name>` and `sticks_<name>`."""
+RATIO = Interval(0.0, math.inf)
+"""The allowed values of `stuck_<name>_<name>`."""
 SIDE = Interval(-1.0, 1.0)
 """The allowed values of `slides_<name>`."""
 
@@ -190,6 +192,11 @@ class Contact(Holonomic):
         return self.friction if self.static_friction is None else self.static_friction
 
     @property
+    def most(self) -> ca.SX:
+        """The largest friction while it sticks, N."""
+        return self.static * self.values[self.held_by] * self.reaction
+
+    @property
     def direction(self) -> ca.SX:
         """The direction in which it slides, a column, or the sign in the plane; otherwise zero."""
         space = self.in_space
@@ -210,22 +217,3 @@ def while_moving(guard: ca.SX, resting: ca.SX) -> ca.SX:
 def contacts_of(goals: Iterable[AnyGoal]) -> list[Contact]:
     """Return the contacts among some goals."""
     return [goal for goal in goals if isinstance(goal, Contact)]
-
-
-def shared_name(one: Contact, other: Contact) -> str:
-    """Return the discrete value for whether a contact also holds another one's slip."""
-    return f"stuck_{one.name}_{other.name}"
-
-
-def friction_limit(contact: Contact, rubbing: Sequence[Contact], discrete: Parameters) -> ca.SX:
-    """Return the largest friction of a sticking contact and of those that it holds, N."""
-    limit = _limit(contact)
-    for other in rubbing:
-        if other is not contact:
-            limit += discrete[shared_name(contact, other)] * _limit(other)
-    return limit
-
-
-def _limit(contact: Contact) -> ca.SX:
-    """Return the largest friction of a contact that sticks, N."""
-    return contact.static * contact.values[contact.held_by] * contact.reaction

@@ -8,16 +8,17 @@ from dataclasses import replace
 
 import casadi as ca
 
-from daesolve.contact.posing.contact_records import with_contact_meters, with_contact_outputs
-from daesolve.contact.posing.contact_rows import ContactRows, contact_rows
-from daesolve.contact.posing.contacts import (
-    CLOSED,
-    Contact,
-    contacts_of,
+from daesolve.contact.posing.brakes import (
+    Brake,
+    Rubbing,
+    brakes_of,
     friction_limit,
     shared_name,
-    while_moving,
+    without_own_events,
 )
+from daesolve.contact.posing.contact_records import with_contact_meters, with_contact_outputs
+from daesolve.contact.posing.contact_rows import ContactRows, brake_rows, contact_rows
+from daesolve.contact.posing.contacts import CLOSED, RATIO, Contact, contacts_of, while_moving
 from daesolve.contact.posing.names import ACCUMULATED, JAM, REST
 from daesolve.contact.posing.spatial_friction import check_directions, split_of, split_values
 from daesolve.core.equations.dynamics import Dynamics, GoalRow
@@ -58,7 +59,8 @@ class PosedContacts(PosedAddition):
     ) -> Dynamics:
         """Return the equations with the contacts in their symbols."""
         rows = contact_rows(contacts_of(system.goals), dynamics, written)
-        return replace(dynamics, additions=(*dynamics.additions, ContactRows(rows)))
+        brakes = brake_rows(brakes_of(system), dynamics, written)
+        return replace(dynamics, additions=(*dynamics.additions, ContactRows(rows, brakes)))
 
 
 def complete_contacts(system: PosedMechanics) -> dict[str, object]:
@@ -71,24 +73,29 @@ def complete_contacts(system: PosedMechanics) -> dict[str, object]:
     """
     contacts = contacts_of(system.goals)
     _check_held(system.goals, contacts, system.pairs)
-    discrete, events = _with_contacts(system.discrete, system.events, contacts)
+    brakes = brakes_of(system)
+    events = without_own_events(system, brakes)
+    discrete, events = _with_contacts(system.discrete, events, contacts, brakes)
     others = [part for part in system.additions if not isinstance(part, PosedContacts)]
     return {
         "discrete": discrete,
         "events": events,
         "goals": _with_sticking(system.goals, contacts),
-        "outputs": with_contact_outputs(system.outputs, contacts, discrete),
+        "outputs": with_contact_outputs(system.outputs, contacts, brakes, discrete),
         "meters": with_contact_meters(system.meters, contacts, discrete),
         "additions": (*others, PosedContacts()),
     }
 
 
 def _with_contacts(
-    discrete: Parameters, events: Sequence[Event], contacts: Sequence[Contact]
+    discrete: Parameters,
+    events: Sequence[Event],
+    contacts: Sequence[Contact],
+    brakes: Sequence[Brake],
 ) -> tuple[Parameters, tuple[Event, ...]]:
     """Return discrete values and events of a system, followed by those of its contacts."""
-    rubbing = [contact for contact in contacts if contact.sticking]
-    check_directions({contact.name: len(contact.sticking) for contact in rubbing})
+    rubbing = [*(contact for contact in contacts if contact.sticking), *brakes]
+    check_directions({one.name: len(one.sticking) for one in rubbing})
     if rubbing and any(event.name == JAM for event in events):
         raise PosingError(
             f"the event {JAM!r} is reserved by the library when contacts have friction: rename "
@@ -104,11 +111,11 @@ def _with_contacts(
         if not (contact.held_by in discrete and discrete[contact.held_by] is own):
             discrete = discrete.joined(contact.values)
     further = [event for contact in contacts for event in contact.events]
-    in_space = [contact.name for contact in rubbing if contact.in_space is not None]
+    in_space = [one.name for one in rubbing if one.in_space is not None]
     if len(in_space) > 1 and f"split_{in_space[0]}_1" not in discrete:
         discrete = discrete.joined(split_values(in_space))
     shared = {
-        shared_name(one, other): CLOSED
+        shared_name(one, other): RATIO
         for one in rubbing
         for other in rubbing
         if other is not one and not in_space and shared_name(one, other) not in discrete
@@ -127,8 +134,8 @@ def _with_contacts(
         further.append(Event(REST, ca.SX(1.0) + 0.0 * pending, FALLING, Reset({PENDING: 0.0})))
     further += [
         event
-        for contact in rubbing
-        for event in _friction_events(contact, rubbing, discrete)
+        for one in rubbing
+        for event in _friction_events(one, rubbing, discrete)
         if event.name not in known
     ]
     return discrete, (*events, *[event for event in further if event not in events])
@@ -141,11 +148,12 @@ def _with_sticking(goals: Sequence[AnyGoal], contacts: Sequence[Contact]) -> tup
 
 
 def _friction_events(
-    contact: Contact, rubbing: Sequence[Contact], discrete: Parameters
+    contact: Rubbing, rubbing: Sequence[Rubbing], discrete: Parameters
 ) -> tuple[Event, ...]:
     """Return the events where a contact stops sliding or sticking, or reverses its slip.
 
     Contacts that stick together, such as two feet on one plane, share their available friction.
+    A brake that reverses its slip has both other events.
     """
     space = contact.in_space
     if space is not None:
@@ -158,12 +166,13 @@ def _friction_events(
     stops = side * slip + (1.0 - side * side)
     within = ca.vertcat(*[sticks * (limit + way * held) + (1.0 - sticks) for way in (-1.0, 1.0)])
     within = while_moving(within, contact.resting)
-    none = Reset({f"slides_{contact.name}": 0.0})
-    return (
+    none = Reset({side.name(): 0.0})
+    events = (
         Event(f"{contact.name}_sticks", stops, FALLING, none),
         Event(f"{contact.name}_slips", within, FALLING, none),
         Event(f"{contact.name}_reverses", ca.SX(1.0) + 0.0 * side, FALLING, none),
     )
+    return events[:2] if isinstance(contact, Brake) else events
 
 
 def _check_held(

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.posing.brakes import Sticking, brakes_of
 from daesolve.core.expressions.identities import vanishes
 from daesolve.core.posing.events import RISING, Action, Event, Reset, joined
 from daesolve.core.posing.goals import AnyGoal, Expression, Nonholonomic, Relation
@@ -28,17 +29,6 @@ LEAST = 1e-150
 Written = Callable[[Expression], ca.SX]
 """Writes an expression with the shares."""
 _Posed = TypeVar("_Posed", bound=PosedMechanics)
-
-
-@dataclass(frozen=True, eq=False)
-class Sticking(Nonholonomic):
-    """A slip that dry friction holds until its reaction reaches a limit.
-
-    It takes the parameters of `Goal`, and `bears`: the limit, in the unit of the reaction.
-    """
-
-    posed_at: ClassVar[str] = "slips that stick"
-    bears: Expression = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +75,7 @@ class _Group:
 
 def with_shared_slips(system: _Posed) -> _Posed:
     """Return the system with one constraint for each slip that several laws hold."""
-    groups = _groups(system)
+    groups = [] if brakes_of(system) else _groups(system)
     if not groups:
         return system
     goals = [goal for group in groups for goal in group.goals]
