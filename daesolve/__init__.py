@@ -67,6 +67,7 @@ register(
     "daesolve.reporting.notebook.runs:plot",
     "daesolve.reporting.notebook.runs:plot_drift",
     "daesolve.reporting.notebook.runs:animate",
+    "daesolve.reporting.live.page:live",
 )
 register("HTML for notebooks", "daesolve.reporting.notebook:html_of")
 

@@ -41,6 +41,7 @@ COMMANDS = {
     "report": "pages.report",
     "plot": "pages.plot",
     "animate": "pages.animate",
+    "live": "live.live",
     "export": "export.export",
     "new": "problems.new",
     "page": "pages.page",

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from daesolve import reporting
+from daesolve.cli.live import PAGE, Live, source_among, write_live
 from daesolve.cli.options import CaseName, ProblemName, SourceFile, progress_bar, say
 from daesolve.core.results.storage import make_directory
 from daesolve.core.results.trajectory.trajectory import Trajectory
@@ -45,10 +46,13 @@ def report(
             "reports.html in the current directory. The data lie beside it, in NAME.json.",
         ),
     ] = None,
+    live: Live = False,
 ) -> None:
     """Rebuild report.html and report.json, or compare several runs side by side."""
     found = reporting.problems_given(sources or [], say)
     typer.echo(f"report: {reporting.rebuild(directories, found, say, out)}")
+    for directory in directories if live else ():
+        write_live(directory, directory / PAGE, source=source_among(sources or [], directory))
 
 
 def plot(

@@ -15,6 +15,7 @@ import typer
 from daesolve import reporting
 from daesolve.cli import options
 from daesolve.cli.continuing import Begun, ContinuingCaseOptions
+from daesolve.cli.live import PAGE, Live, write_live
 from daesolve.cli.option_sets import (
     DecisionOptions,
     FormulationOptions,
@@ -82,8 +83,11 @@ def run(
         Path | None,
         typer.Option(help="Directory for the run and its report."),
     ] = None,
+    live: Live = False,
 ) -> None:
     """Integrate a case of a problem and report how far the result can be trusted."""
+    if live and out is None:
+        raise OutOfRangeError("--live writes a page beside the report: give a directory, --out DIR")
     begin = case.begin(problem)
     samples, last = _samples(at, interval)
     settings: dict[str, Any] = {
@@ -100,6 +104,8 @@ def run(
     bound = begin.case
     _say(trajectory, bound)
     _show(trajectory, bound.identity(), out, bound.problem, output)
+    if live and out is not None:
+        write_live(trajectory, out / PAGE, quiet=output.silent)
 
 
 def _solved(

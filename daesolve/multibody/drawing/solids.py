@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,13 +48,13 @@ class Pose:
         x, y, z = (
             Linear(
                 {self._series(0, letter): 1.0}
-                | {self._series(k, letter): float(point[k - 1]) for k in (1, 2, 3) if point[k - 1]}
+                | {self._series(k, letter): point[k - 1] for k in (1, 2, 3) if point[k - 1]}
             )
             for letter in LETTERS
         )
         return x, y, z
 
-    def places(self, points: np.ndarray) -> list[Triple]:
+    def places(self, points: Iterable[np.ndarray]) -> list[Triple]:
         """Return the places of points, (n, 3) in the body's axes."""
         return [self.place(point) for point in points]
 
@@ -109,12 +109,12 @@ def ring(
     corners
         How many.
     """
-    half = np.broadcast_to(np.asarray(size, dtype=float), 3)
+    half = np.broadcast_to(numbers(size), 3)
     turns = np.linspace(0.0, 2 * np.pi, corners, endpoint=False)
     first, second = (normal + 1) % 3, (normal + 2) % 3
-    points = np.zeros((corners, 3))
+    points = np.zeros((corners, 3), dtype=half.dtype)
     points[:, first], points[:, second] = half[first] * np.cos(turns), half[second] * np.sin(turns)
-    return points + np.asarray(middle, dtype=float)
+    return points + numbers(middle)
 
 
 def wheel(pose: Pose, radius: float, normal: int, label: str = "", spokes: int = 3) -> list[Shape]:

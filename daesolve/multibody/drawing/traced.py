@@ -153,6 +153,8 @@ def numbers(values: object) -> np.ndarray:
     """Return values as an array of numbers, which keep the expressions that they carry."""
     if isinstance(values, np.ndarray) and values.dtype == object:
         return values
+    if isinstance(values, Traced):
+        return np.asarray(boxed(values))
     if isinstance(values, list | tuple) and any(_traced(entry) for entry in values):
         return np.stack([np.asarray(boxed(entry), dtype=object) for entry in values])
     return np.array(values, dtype=float)

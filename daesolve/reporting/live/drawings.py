@@ -21,7 +21,8 @@ SAMPLES = 200
 SAME = 1e-9
 """How far a number may be from that of the stored drawing, relative to the largest of its kind."""
 NOTHING = ca.SX(0, 1)
-FACTORS = (1.1, 0.9)
+CHANGED = 1.1
+"""The factor by which a parameter is changed to see which shapes follow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,19 +259,18 @@ def _fixed(
     for slider in live.sliders:
         if slider.kind == "start" or slider.locked or slider.name not in told["parameters"]:
             continue
-        for factor in FACTORS:
-            value = slider.value * factor or factor - 1.0
-            parameters = {**told["parameters"], slider.name: value}
-            try:
-                other = rule({**told, "parameters": parameters})
-            except Exception:  # It is a plugin's, and this is no run of it.
-                continue
-            if other is None or len(other.shapes) != len(shapes):
-                continue
-            known = numbers.constants_with(slider.name, value)
-            for entry, shape, names_ in zip(shapes, to_json(other)["shapes"], found, strict=True):
-                if not _alike(entry, shape, known):
-                    names_[slider.name] = None
+        value = slider.value * CHANGED or CHANGED
+        parameters = {**told["parameters"], slider.name: value}
+        try:
+            other = rule({**told, "parameters": parameters})
+        except Exception:  # It is a plugin's, and this is no run of it.
+            continue
+        if other is None or len(other.shapes) != len(shapes):
+            continue
+        known = numbers.constants_with(slider.name, value)
+        for entry, shape, names_ in zip(shapes, to_json(other)["shapes"], found, strict=True):
+            if not _alike(entry, shape, known):
+                names_[slider.name] = None
     return [tuple(entries) for entries in found]
 
 

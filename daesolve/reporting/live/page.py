@@ -6,7 +6,6 @@ import base64
 import gzip
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from daesolve.core.results.storage.files import located
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import OutOfRangeError, StorageError, Tell, is_number
 from daesolve.reporting.content import template
-
 from daesolve.reporting.facts import short, title
 from daesolve.reporting.filming import beginning_of
 from daesolve.reporting.live.compiling import check_compiler, compiled
@@ -91,7 +89,7 @@ class LivePage:
         return path
 
 
-def live_page(
+def live(
     run: Trajectory | Path | str,
     *,
     until: float | None = None,
@@ -123,31 +121,32 @@ def live_page(
         The run does not go until then.
     """
     check_compiler()
-    live = live_run(run, source, tell)
-    begin, last = live.prepared.start_time, live.run.end_time
+    live_ = live_run(run, source, tell)
+    begin, last = live_.prepared.start_time, live_.run.end_time
     if until is not None and not (is_number(until) and begin < until <= last):
         raise OutOfRangeError(
             f"until is {until!r}, but the run goes from {begin:g} s to {last:g} s: choose a time "
             "between them"
         )
-    end = _followed(live, begin) if until is None else float(until)
-    drawing = live_drawing(live)
-    module = compiled(live.unit, live.drift, drawing.function)
-    check = _checked(live, module, end)
-    stored = live.origin.identity
+    end = _followed(live_, begin) if until is None else float(until)
+    drawing = live_drawing(live_)
+    module = compiled(live_.unit, live_.drift, drawing.function)
+    checks, expected = _checked(live_, module, end)
+    stored, run_ = live_.origin.identity, live_.run
     name = title({"problem": None, "case": None, "model": None, **stored}) or "Live run"
-    data = _data(live, drawing, module, end, check)
+    data = _data(live_, drawing, module, end, expected)
     text = template("daesolve.reporting.live", "live.html.jinja").render(
         title=name,
         in_space=drawing.axes is not None,
         data=Markup(
             json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
         ),
-        check=check,
+        checks=checks,
+        method=f"{run_.description['formulation']} with {run_.description['solver']}",
         notes=data["notes"],
         drawn=drawing.stored is not None,
     )
-    return LivePage(text, name, check["difference"], end, tuple(data["notes"]))
+    return LivePage(text, name, checks[0].difference, end, tuple(data["notes"]))
 
 
 def _followed(live: LiveRun, begin: float) -> float:
@@ -160,37 +159,62 @@ def _followed(live: LiveRun, begin: float) -> float:
     return min(last, max(begin + SECONDS, float(run.times[min(count, len(run.times)) - 1])))
 
 
-def _checked(live: LiveRun, module: bytes, end: float) -> dict[str, Any]:
-    """Hold the motion of the page against the stored run, at the end of both."""
-    begin, last = live.prepared.start_time, live.run.end_time
+@dataclass(frozen=True)
+class Check:
+    """The motion of a page against the stored run at a time.
+
+    Parameters
+    ----------
+    time
+        s
+    difference
+        Relative to the largest value of each state (at least 1); infinite if it ends before.
+    worst
+        The state that is farthest off.
+    """
+
+    time: float
+    difference: float
+    worst: str
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the page computes what the run did."""
+        return self.difference <= TRUSTED
+
+    @property
+    def size(self) -> str:
+        """The difference in words."""
+        return short(self.difference, 2) if math.isfinite(self.difference) else "nowhere near"
+
+
+def _checked(live: LiveRun, module: bytes, end: float) -> tuple[list[Check], np.ndarray]:
+    """Hold the motion of the page against the stored run, at the ends of both.
+
+    Returns
+    -------
+    tuple
+        What was found, and the states at the end of the page's motion.
+    """
+    begin, last = live.prepared.start_time, float(live.run.end_time)
     names = [state.name for state in live.states]
-    largest = np.array(
-        [max(1.0, float(np.nanmax(np.abs(live.run.states[name])))) for name in names]
-    )
+    largest = [max(1.0, float(np.nanmax(np.abs(live.run.states[name])))) for name in names]
+    checks: list[Check] = []
+    found = np.empty(0)
     with Machine(module) as machine:
-        rows = machine.rows((begin, last), 1, TOLERANCE)
-        reason = machine.reason
-        found = rows[-1]
-        known = np.array([live.run.end_state[name] for name in names])
-        off = np.abs(found[1 : 1 + len(names)] - known) / largest
-        early = abs(found[0] - last) > 1e-9 * max(1.0, abs(last))
-        at_end = found if end == last else machine.rows((begin, end), 1, TOLERANCE)[-1]
-    worst = int(np.argmax(off))
-    difference = float(off[worst]) if np.isfinite(off).all() and not early else math.inf
-    return {
-        "difference": difference,
-        "worst": names[worst],
-        "last": last,
-        "method": f"{live.run.description['formulation']} with {live.run.description['solver']}",
-        "trusted": difference <= TRUSTED,
-        "reason": reason if early else "",
-        "short": short(difference, 2) if math.isfinite(difference) else "",
-        "end": at_end[1 : 1 + len(names)].tolist(),
-    }
+        for time in dict.fromkeys([last, end]):
+            row = machine.rows((begin, time), 1, TOLERANCE)[-1]
+            known = live.run.end_state if time == last else live.run.at(time)
+            found = row[1 : 1 + len(names)]
+            off = np.abs(found - np.array([known[name] for name in names])) / np.array(largest)
+            early = abs(row[0] - time) > 1e-9 * max(1.0, abs(time))
+            difference = math.inf if early or not np.isfinite(off).all() else float(off.max())
+            checks.append(Check(time, difference, names[int(np.argmax(off))]))
+    return checks[::-1], found
 
 
 def _data(
-    live: LiveRun, drawing: LiveDrawing, module: bytes, end: float, check: Mapping[str, Any]
+    live: LiveRun, drawing: LiveDrawing, module: bytes, end: float, expected: np.ndarray
 ) -> dict[str, Any]:
     """Return the data for the script of the page."""
     variables, problem = live.unit.sheet.variables, live.prepared.problem
@@ -216,7 +240,7 @@ def _data(
         "drawing": drawing.stored,
         "fixed": drawing.fixed,
         "axes": None if drawing.axes is None else drawing.axes.tolist(),
-        "expected": check["end"],
+        "expected": expected.tolist(),
         "notes": [*drawing.notes],
     }
 

@@ -178,7 +178,8 @@ def live_run(
         )
     prepared = auditor.prepared
     if known.end_time <= prepared.start_time:
-        raise UnsupportedError("the run goes back in time, but a page only computes forwards")
+        what = "goes back in time" if known.end_time < prepared.start_time else "has no duration"
+        raise UnsupportedError(f"the run {what}, but a page only computes forwards")
     request = replace(prepared.request, formulation=Feedback(), solver=None, rtol=None, atol=None)
     anew = prepare_once(prepared.system, request)
     case = known.origin if isinstance(known.origin, BoundCase) else None

@@ -87,10 +87,10 @@ def bicycle(document: Document) -> Drawing:
     p = document["parameters"]
     hub = np.column_stack([x, y, z])
     frame = axes_by_turns([(Z, yaw), (X, lean), (Y, pitch)])
-    tilt = np.full(len(x), p["tilt"])
+    tilt = np.zeros(len(x)) + p["tilt"]
     fork = frame @ axes_by_turns([(Y, tilt), (Z, steer), (Y, -tilt)])
-    foot = np.array([p["wheel_base"] + p["trail"], 0.0, p["rear_radius"]])
-    front_hub = np.array([p["wheel_base"], 0.0, p["rear_radius"] - p["front_radius"]])
+    foot = numbers([p["wheel_base"] + p["trail"], 0.0, p["rear_radius"]])
+    front_hub = numbers([p["wheel_base"], 0.0, p["rear_radius"] - p["front_radius"]])
     places = hub + frame @ foot
     poses = {name: Pose(name) for name in ("frame", "fork", "rear", "front")}
     front = places + np.einsum("kij,j->ki", fork, front_hub - foot)
@@ -122,20 +122,21 @@ def _frame_and_fork(
 ) -> list[Shape]:
     """Return lines from hub to hub by way of the saddle, the rider and the handlebar."""
     up = p["rear_radius"]
-    axis = np.array([np.sin(p["tilt"]), 0.0, np.cos(p["tilt"])])
+    axis = numbers([np.sin(p["tilt"]), 0.0, np.cos(p["tilt"])])
     head = -0.75 * axis  # along the steering axis, up from its foot
-    rider = np.array([p["body_x"], 0.0, p["body_z"] + up])
-    saddle = np.array([0.25 * p["wheel_base"], 0.0, 0.2 * p["body_z"]])
-    foot = np.array([p["wheel_base"] + p["trail"], 0.0, up])
+    rider = numbers([p["body_x"], 0.0, p["body_z"] + up])
+    saddle = numbers([0.25 * p["wheel_base"], 0.0, 0.2 * p["body_z"]])
+    foot = numbers([p["wheel_base"] + p["trail"], 0.0, up])
     grips = [head + np.array([-0.1, side, -0.1]) for side in (-0.25, 0.25)]
     frame, fork = poses["frame"], poses["fork"]
+    hub, ahead = np.zeros(3), np.array([0.25, 0.0, 0.0])
     return [
-        Line(frame.places(np.array([[0.0] * 3, saddle, foot + head, [0.25, 0.0, 0.0], [0.0] * 3])),
+        Line(frame.places([hub, saddle, foot + head, ahead, hub]),
              role="accent", label="frame with its rider"),
-        Line(frame.places(np.array([saddle, rider])), role="accent"),
+        Line(frame.places([saddle, rider]), role="accent"),
         Dot(frame.place(rider), role="accent"),
-        Line(fork.places(np.array([front_hub, head])), role="force", label="fork and handlebar"),
-        Line(fork.places(np.array([grips[0], head, grips[1]])), role="force"),
+        Line(fork.places([front_hub, head]), role="force", label="fork and handlebar"),
+        Line(fork.places([grips[0], head, grips[1]]), role="force"),
     ]  # fmt: skip
 
 
