@@ -87,6 +87,12 @@ class Brake:
         return ca.SX(self.goal.bears)
 
     @property
+    def traction(self) -> ca.SX:
+        """The friction force along its slip: from the constraint, or from Coulomb's law."""
+        slides = self.direction * (1.0 - self.values[self.goal.held_by])
+        return self.goal.reaction - self.goal.friction * slides * self.goal.presses
+
+    @property
     def in_space(self) -> None:
         """Its friction in space, which it has none of."""
 

@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.posing.brakes import brakes_of
 from daesolve.core.posing.goals import AnyGoal, Goal, Holonomic, Invariant, Nonholonomic, Relation
 from daesolve.core.results.trajectory.findings import Finding, unchecked
 from daesolve.verification.audit.balances import (
@@ -44,6 +45,10 @@ def check_goals(along: Expressions) -> list[Finding]:
             findings += attempt("contact", goal.name, partial(_contact, goal, along, faint))
         else:
             findings += attempt("goal", goal.name, partial(_goal, goal, along))
+    for brake in brakes_of(along.system):
+        load = _limit(brake, along)
+        largest = along.certificate.scale(f"the friction of {brake.name}", load) + 1e-300
+        findings += attempt("contact", brake.name, partial(_rubs, brake, along, largest))
     return findings
 
 
@@ -115,14 +120,7 @@ def _goal(goal: AnyGoal, along: Expressions) -> Iterator[Finding]:
 
 def _contact(goal: Any, along: Expressions, faint: float) -> Iterator[Finding]:
     """Check gap >= 0, N >= 0, N gap = 0, and Coulomb's law; a push that is fainter is rounding."""
-    certificate = along.certificate
-
-    def judged_by(what: str, by: np.ndarray) -> Finding:
-        return judge(
-            *("contact", f"{goal.name} never {what}", by, TOUCHING, certificate.times),
-            lambda _, worst, when: f"it {what}, by {worst:.1g} of what is usual, at {when}",
-        )
-
+    certificate, judged_by = along.certificate, partial(_judged, goal, along)
     values, sizes, beside = along.measured(("goal", goal.name), goal.residual)
     size = sizes + TOUCHING * certificate.scale(f"the gap of {goal.name}", sizes) + 1e-300
     apart = values / (size + beside / TOUCHING)
@@ -132,11 +130,23 @@ def _contact(goal: Any, along: Expressions, faint: float) -> Iterator[Finding]:
     yield judged_by("pulls", -push / largest)
     lifted = np.minimum(np.abs(push) / largest, np.abs(apart))
     yield judged_by("pushes while it is open", lifted)
-    if not goal.sticking:
-        return
+    if goal.sticking:
+        yield from _rubs(goal, along, largest)
+
+
+def _judged(goal: Any, along: Expressions, what: str, by: np.ndarray) -> Finding:
+    return judge(
+        *("contact", f"{goal.name} never {what}", by, TOUCHING, along.certificate.times),
+        lambda _, worst, when: f"it {what}, by {worst:.1g} of what is usual, at {when}",
+    )
+
+
+def _rubs(goal: Any, along: Expressions, largest: float) -> Iterator[Finding]:
+    """Check Coulomb's law of a contact, or of a brake, beside the largest of its loads."""
+    judged_by = partial(_judged, goal, along)
     power, excess = _friction(goal, along)
     yield judged_by("is driven by its friction", power / largest)
-    if certificate.ambiguous:
+    if along.certificate.ambiguous:
         said = "rigid bodies do not tell what presses a contact that is kept sticking"
         yield unchecked("contact", f"{goal.name} never {RUBS}", said)
     else:
@@ -151,7 +161,7 @@ def _friction(goal: Any, along: Expressions) -> tuple[np.ndarray, np.ndarray]:
     forces = np.nan_to_num(along.once(("friction", goal.name), lambda: [f for _, f in pairs]))
     limit = _limit(goal, along)
     # Contacts that hold one slip lend each other friction: only their sum is determined.
-    for other in contacts_of(certificate.system):
+    for other in [*contacts_of(certificate.system), *brakes_of(certificate.system)]:
         shares = certificate.values.get(f"stuck_{goal.name}_{other.name}")
         if shares is not None:
             limit = limit + shares[:, None] * _limit(other, along)
@@ -163,7 +173,7 @@ def _friction(goal: Any, along: Expressions) -> tuple[np.ndarray, np.ndarray]:
 
 def _limit(contact: Any, along: Expressions) -> np.ndarray:
     """Return the largest friction of a contact, N."""
-    loads = along.once(("limit", contact.name), lambda: [contact.reaction * contact.static])
+    loads = along.once(("limit", contact.name), lambda: [contact.most])
     return np.nan_to_num(loads)[0]
 
 
