@@ -311,6 +311,7 @@ class Coulomb:
                 friction=self.coefficient,
                 static_friction=static,
                 touching=touching,
+                still=self.still,
             )
             for k, part in enumerate(ca.vertsplit(slip), 1)
         )

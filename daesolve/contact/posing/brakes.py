@@ -33,8 +33,8 @@ class Sticking(Nonholonomic):
         The name of the law whose slip it holds, or a component of it.
     presses, friction, static_friction
         The size of the normal reaction, mu while it slides, and mu up to which it sticks.
-    touching
-        1.0 while the law acts.
+    touching, still
+        1.0 while the law acts, and the slip that counts as none.
     """
 
     posed_at: ClassVar[str] = "slips that stick"
@@ -44,6 +44,7 @@ class Sticking(Nonholonomic):
     friction: Expression = 0.0
     static_friction: Expression = 0.0
     touching: Expression = 1.0
+    still: float = 1e-7
 
 
 @dataclass(frozen=True, eq=False)

@@ -153,7 +153,7 @@ def _friction_events(
     """Return the events where a contact stops sliding or sticking, or reverses its slip.
 
     Contacts that stick together, such as two feet on one plane, share their available friction.
-    A brake that reverses its slip has both other events.
+    A brake that reverses its slip has both other events, and one that lets go of what is kicked.
     """
     space = contact.in_space
     if space is not None:
@@ -172,7 +172,16 @@ def _friction_events(
         Event(f"{contact.name}_slips", within, FALLING, none),
         Event(f"{contact.name}_reverses", ca.SX(1.0) + 0.0 * side, FALLING, none),
     )
-    return events[:2] if isinstance(contact, Brake) else events
+    return (*events[:2], _kicked(contact)) if isinstance(contact, Brake) else events
+
+
+def _kicked(brake: Brake) -> Event:
+    """Return the event by which a brake lets go of a slip that a reset or an input has changed."""
+    sticks, squared = brake.values[brake.goal.held_by], ca.SX(brake.goal.residual) ** 2
+    still = brake.goal.still**2
+    beyond = sticks * (squared - still) / (squared + still) - (1.0 - sticks)
+    free = Reset({brake.goal.held_by: 0.0}, whenever_past=True)
+    return Event(f"{brake.name}_sense", beyond, RISING, free, listed=False)
 
 
 def _check_held(

@@ -75,7 +75,7 @@ def posed_events(system: Any) -> list[Event]:
     """Return the events that were posed: without those of contacts, tables and sampled laws."""
     contacts = [goal.name for goal in system.goals if hasattr(goal, "sticking")]
     contacts += [brake.name for brake in brakes_of(system)]
-    kinds = ("lost", "closed", "sticks", "slips", "reverses", "sets_out", "shares")
+    kinds = ("lost", "closed", "sticks", "slips", "reverses", "sets_out", "shares", "sense")
     added = {f"{name}_{kind}" for name in contacts for kind in kinds} | OWN
     added |= {event.name for drive in system.drives for event in drive.events}
     return [event for event in system.events if event.name not in added]
