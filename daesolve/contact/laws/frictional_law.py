@@ -86,8 +86,8 @@ class FrictionalContactLaw(SwitchingLaw):
         own += [brake.events for brake in brakes_in(setting.dynamics)]
         super().__init__([event for events in own for event in events])
         self.problem, self.dynamics = setting.problem, setting.dynamics
-        self._lost = first[[row.lost for row in rows]]
-        self._closing = first[[row.closed for row in rows]]
+        self._lost = first[np.array([row.lost for row in rows], dtype=int)]
+        self._closing = first[np.array([row.closed for row in rows], dtype=int)]
         self._stopping = np.array([first[one.begins_to_stick] if one else -1 for one in rubbing])
         self._slipping = np.array(
             [first[one.begins_to_slip] + np.arange(2) if one else (-1, -1) for one in rubbing]
@@ -128,8 +128,9 @@ class FrictionalContactLaw(SwitchingLaw):
     def of(cls, setting: Setting, free: Sequence[int]) -> Self | None:
         """Return the law of all contacts of a system in which one rubs, or impacts are others."""
         rows = contacts_in(setting.dynamics)
-        rubs = rub(setting.dynamics) or setting.choices.says_of_impacts
-        return cls(setting) if rows and rubs and in_space(rows) is cls.spatial else None
+        others = bool(rows) and setting.choices.says_of_impacts
+        rubs = rub(setting.dynamics) or others
+        return cls(setting) if rubs and in_space(rows) is cls.spatial else None
 
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
@@ -274,7 +275,7 @@ class FrictionalContactLaw(SwitchingLaw):
         lost = ended[0] & self._near_jam(place, book)
         answer = answer_of(found, so_far, self._choices, place.time, lost)
         velocities = place.x[self.dynamics.position_count :]
-        rests = at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
+        rests = at_rest(instant, answer, velocities, _length(zero))
         modes = [
             self._functions.referred(place, p)
             for p in bearing_modes(
@@ -484,4 +485,9 @@ class FrictionalContactLaw(SwitchingLaw):
 
 def _speed(instant: TouchingContacts, zero: np.ndarray) -> float:
     """Return the speed that bodies reach in a fall through their own size, m/s."""
-    return float(np.sqrt(1e12 * float(np.max(zero)) * float(np.max(instant.size))))
+    return float(np.sqrt(_length(zero) * float(np.max(instant.size))))
+
+
+def _length(zero: np.ndarray) -> float:
+    """Return the size of bodies, m, from what counts as zero of gaps; without any it is one."""
+    return 1e12 * float(np.max(zero, initial=TOUCHING if not zero.size else 0.0))

@@ -11,12 +11,27 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import casadi as ca
+import numpy as np
 
 from daesolve.contact.posing.contacts import Contact, contacts_of
+from daesolve.core.expressions.identities import vanishes
+from daesolve.core.expressions.singular_values import rank
 from daesolve.core.posing.events import Event
-from daesolve.core.posing.goals import Expression, Nonholonomic, Relation, expression_of
+from daesolve.core.posing.goals import (
+    Expression,
+    Goal,
+    Holonomic,
+    Nonholonomic,
+    Relation,
+    expression_of,
+)
 from daesolve.core.posing.symbols import Parameters
 from daesolve.core.system.posed import PosedMechanics
+
+DIGITS = 12
+"""To how many digits the ratio of two slips that are one is known."""
+STEPS = 30
+"""Steps of Newton's method to a place that fulfils the constraints."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +52,7 @@ class Sticking(Nonholonomic):
         1.0 while the law acts, and the slip that counts as none.
     """
 
+    completed_at: ClassVar[str] = "systems with contacts"
     posed_at: ClassVar[str] = "slips that stick"
     bears: Expression = 0.0
     law: str = ""
@@ -124,23 +140,88 @@ def friction_limit(one: Rubbing, rubbing: Sequence[Rubbing], discrete: Parameter
 def brakes_of(system: PosedMechanics) -> list[Brake]:
     """Return the laws on which the law of the contacts decides.
 
-    It does so beside contacts in the plane, if no law is pressed by a contact: their own events
-    then say when such laws act.
+    It does so beside contacts in the plane, if no law is pressed by a contact, and where several
+    slips depend on each other. Otherwise the own events of laws say when they act.
     """
     contacts = contacts_of(system.goals)
     laws = [goal for goal in system.goals if isinstance(goal, Sticking)]
-    if not contacts or not laws or any(contact.in_space is not None for contact in contacts):
+    if not laws or len({goal.law for goal in laws}) < len(laws):
+        return []  # There is none, or one has a slip with two components.
+    if system.pairs or any(contact.in_space is not None for contact in contacts):
         return []
-    if len({goal.law for goal in laws}) < len(laws):
-        return []  # A slip with two components.
-    pushes = ca.vertcat(*[contact.reaction for contact in contacts])
+    if not all(ca.SX(goal.touching).is_one() for goal in laws):
+        return []
+    pushes = ca.vertcat(ca.SX(0, 1), *[contact.reaction for contact in contacts])
     acting = [expression_of(goal) for goal in system.goals if isinstance(goal, Relation)]
     acting += [ca.SX(goal.presses) for goal in laws]
     if ca.depends_on(ca.veccat(system.applied_force, *acting), pushes):
         return []
-    if not all(ca.SX(goal.touching).is_one() for goal in laws):
+    if not contacts and not _depend(system, laws):
         return []
     return [Brake(goal, system.discrete) for goal in laws]
+
+
+def _depend(system: PosedMechanics, laws: Sequence[Sticking]) -> bool:
+    """Return whether slips that are not multiples of one depend on each other, as constrained.
+
+    They do if they do so at a place that fulfils the constraints, taken at random.
+    """
+    several: list[ca.SX] = []
+    for goal in laws:
+        slip = ca.SX(goal.residual)
+        if not any(ratio_of(slip, known) for known in several):
+            several.append(slip)
+    if len(several) < 2:
+        return False
+    q, v = system.coordinates.vector, system.v.vector
+    always = [goal for goal in system.goals if isinstance(goal, Goal) and not goal.held_by]
+    places = ca.vertcat(
+        ca.SX(0, 1), *[ca.SX(goal.residual) for goal in always if isinstance(goal, Holonomic)]
+    )
+    moved = v if system.kinematics is None else ca.SX(system.kinematics)
+    speeds = ca.vertcat(
+        ca.jtimes(places, q, moved),
+        *[ca.SX(goal.residual) for goal in always if isinstance(goal, Nonholonomic)],
+    )
+    rows = ca.jacobian(system.in_velocities(ca.vertcat(speeds, *several)), v)
+    symbols = ca.vertcat(q, v, *_others(ca.veccat(rows, places), ca.vertcat(q, v)))
+    numbers = np.random.default_rng(1).uniform(0.5, 1.5, symbols.numel())
+    known = system.parameters.defaults
+    given = [known.get(name, number) for name, number in zip(_names(symbols), numbers, strict=True)]
+    where = _fulfilling(ca.Function("places", [symbols], [places, ca.jacobian(places, q)]), given)
+    matrix = np.array(ca.Function("rows", [symbols], [ca.densify(rows)])(where), dtype=float)
+    return rank(matrix) < rank(matrix[: speeds.numel()]) + len(several)
+
+
+def _fulfilling(constraints: ca.Function, numbers: Sequence[float]) -> np.ndarray:
+    """Return numbers of which the first, the positions, are moved to where constraints hold."""
+    found = np.array(numbers)
+    for _ in range(STEPS):
+        missed, slopes = (np.array(part, dtype=float) for part in constraints(found))
+        if not missed.size:
+            break
+        found[: slopes.shape[1]] -= (np.linalg.pinv(slopes) @ missed).ravel()
+    return found if np.all(np.isfinite(found)) else np.array(numbers)
+
+
+def _others(expression: ca.SX, known: ca.SX) -> list[ca.SX]:
+    """Return the symbols of an expression without some of them."""
+    names = _names(known)
+    return [symbol for symbol in ca.symvar(expression) if symbol.name() not in names]
+
+
+def _names(symbols: ca.SX) -> list[str]:
+    return [symbol.name() for symbol in ca.vertsplit(symbols)]
+
+
+def ratio_of(slip: ca.SX, other: ca.SX) -> float:
+    """Return the constant ratio of a slip to another; zero if there is none."""
+    symbols = ca.symvar(ca.vertcat(slip, other))
+    numbers = np.random.default_rng(1).uniform(0.5, 1.5, len(symbols))
+    both = ca.Function("slips", symbols, [ca.vertcat(slip, other)])
+    one, two = np.array(both(*numbers), dtype=float).ravel().tolist()
+    ratio = float(f"{one / two:.{DIGITS}g}") if one and two else 0.0
+    return ratio if ratio and vanishes(slip - ratio * other) else 0.0
 
 
 def without_own_events(system: PosedMechanics, brakes: Sequence[Brake]) -> list[Event]:

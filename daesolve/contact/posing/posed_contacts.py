@@ -72,8 +72,10 @@ def complete_contacts(system: PosedMechanics) -> dict[str, object]:
         The contacts cannot be decided, or not with what else the system has.
     """
     contacts = contacts_of(system.goals)
-    _check_held(system.goals, contacts, system.pairs)
     brakes = brakes_of(system)
+    if not contacts and not brakes:
+        return {}
+    _check_held(system.goals, contacts, system.pairs)
     events = without_own_events(system, brakes)
     discrete, events = _with_contacts(system.discrete, events, contacts, brakes)
     others = [part for part in system.additions if not isinstance(part, PosedContacts)]

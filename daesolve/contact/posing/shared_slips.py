@@ -15,15 +15,12 @@ from typing import TypeVar
 import casadi as ca
 import numpy as np
 
-from daesolve.contact.posing.brakes import Sticking, brakes_of
-from daesolve.core.expressions.identities import vanishes
+from daesolve.contact.posing.brakes import Sticking, brakes_of, ratio_of
 from daesolve.core.posing.events import RISING, Action, Event, Reset, joined
 from daesolve.core.posing.goals import AnyGoal, Expression, Nonholonomic, Relation
 from daesolve.core.posing.symbols import Interval, Parameters
 from daesolve.core.system.posed import PosedMechanics, outputs_changed
 
-DIGITS = 12
-"""To how many digits the ratio of two slips that are one is known."""
 LEAST = 1e-150
 """N, keeps a sum of limits that are all zero from being divided by."""
 Written = Callable[[Expression], ca.SX]
@@ -122,7 +119,7 @@ def _groups(system: PosedMechanics) -> list[_Group]:
         if not isinstance(goal, Sticking):
             continue
         for known in found:
-            ratio = _ratio(ca.SX(goal.residual), ca.SX(known[0][0].residual))
+            ratio = ratio_of(ca.SX(goal.residual), ca.SX(known[0][0].residual))
             if ratio:
                 known.append((goal, ratio))
                 break
@@ -150,16 +147,6 @@ def _group(system: PosedMechanics, known: Sequence[tuple[Sticking, float]]) -> _
         held_by="_or_".join(goal.held_by for goal in goals),
     )
     return _Group(goals, ratios, tuple(system.discrete[goal.held_by] for goal in goals), row)
-
-
-def _ratio(slip: ca.SX, other: ca.SX) -> float:
-    """Return the constant ratio of a slip to another; zero if there is none."""
-    symbols = ca.symvar(ca.vertcat(slip, other))
-    numbers = np.random.default_rng(1).uniform(0.5, 1.5, len(symbols))
-    both = ca.Function("slips", symbols, [ca.vertcat(slip, other)])
-    one, two = np.array(both(*numbers), dtype=float).ravel().tolist()
-    ratio = float(f"{one / two:.{DIGITS}g}") if one and two else 0.0
-    return ratio if ratio and vanishes(slip - ratio * other) else 0.0
 
 
 def _values(system: PosedMechanics, groups: Sequence[_Group]) -> Parameters:
