@@ -82,6 +82,7 @@ class CollisionResolver:
             hit |= touching & (rates.gaps < 0.0)
             # A gap that opens takes no part: where the impact closes it, another one follows.
             taking = rates.gaps[which] <= np.maximum(lowest, _rounding(instant, rates))
+            taking &= which < self._numbers.count  # A brake has no impulse: its load is finite.
             if not taking.all():
                 which, lowest = which[taking], lowest[taking]
                 own = np.isin(np.arange(len(touching)), which)

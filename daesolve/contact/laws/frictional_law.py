@@ -19,6 +19,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from daesolve.contact.laws.brake_decisions import decide_with_brakes
 from daesolve.contact.laws.contact_functions import at_rest, functions_of
 from daesolve.contact.laws.frictional_impacts import STILL, CollisionResolver, without_rounding
 from daesolve.contact.laws.frictional_instant import (
@@ -34,7 +35,6 @@ from daesolve.contact.laws.frictional_modes import (
     bearing_modes,
     chosen_among,
     closed_contacts,
-    decide_with_brakes,
     states_of,
 )
 from daesolve.contact.laws.frictional_start import begin_with_friction

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact.decisions import ContactSolution, ContactState, Decision, decide
+from daesolve.contact.decisions import ContactSolution, ContactState, Decision
 from daesolve.contact.decisions.answers import States, sliding_state
 from daesolve.contact.laws.frictional_impacts import at
 from daesolve.contact.laws.frictional_instant import (
     ContactNumbers,
-    DecisionState,
     TouchingContacts,
 )
 from daesolve.contact.laws.redundant_contacts import (
@@ -25,11 +24,6 @@ from daesolve.contact.laws.redundant_contacts import (
 )
 from daesolve.core.events.choices import Choices
 from daesolve.errors import ContactError, ResetError
-
-MOST_ROUNDS = 64
-"""Rounds in which loads of brakes are made to agree with the friction that they cause."""
-SETTLED = 1e-14
-"""A load agrees within this fraction of its size."""
 
 
 def states_by_contact(instant: TouchingContacts, states: States) -> Mapping[int, ContactState]:
@@ -64,44 +58,6 @@ def states_of(
         return sliding_state(p[rubbing.slides].repeat(numbers.directions))
 
     return tuple(map(state, which.tolist()))
-
-
-def decide_with_brakes(
-    numbers: ContactNumbers, place: DecisionState, instant: TouchingContacts, slips: np.ndarray
-) -> tuple[TouchingContacts, Decision]:
-    """Return what contacts may do next, with brakes under the loads that agree with it.
-
-    Raises
-    ------
-    ResetError
-        No loads agree.
-    """
-    brakes = np.flatnonzero(instant.which >= numbers.count)
-    for _ in range(MOST_ROUNDS):
-        found = decide(instant.contacts, instant.free, slips)
-        if not found.answers or not brakes.size:
-            return instant, found
-        loads = numbers.pressed(place, instant, found.answers[0].reactions)
-        settled = np.abs(loads.free - instant.free) <= SETTLED * instant.size
-        instant = loads
-        if np.all(settled):
-            answers = tuple(_with_closed(answer, brakes) for answer in found.answers)
-            return instant, replace(found, answers=answers)
-    names = ", ".join(repr(numbers.names[k]) for k in instant.which[brakes])
-    raise ResetError(
-        f"at t = {place.time:.10g} s no normal reactions of {names} agree with the friction that "
-        "they cause: it changes them by more than their own size"
-    )
-
-
-def _with_closed(answer: ContactSolution, brakes: np.ndarray) -> ContactSolution:
-    """Return an answer without states in which brakes open: without a load they slide or stick."""
-    states = [
-        states
-        for states in answer.candidates
-        if all(states[k] is not ContactState.OPEN for k in brakes.tolist())
-    ]
-    return replace(answer, states=states[0], also=tuple(states[1:]))
 
 
 def answer_of(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.contact.decisions import decide
+from daesolve.contact.laws.brake_decisions import decide_with_brakes
 from daesolve.contact.laws.contact_functions import SHARED, at_rest, is_timed
 from daesolve.contact.laws.frictional_impacts import CollisionResolver, without_rounding
 from daesolve.contact.laws.frictional_instant import (
@@ -21,7 +22,6 @@ from daesolve.contact.laws.frictional_modes import (
     are_chosen,
     chosen_among,
     closed_contacts,
-    decide_with_brakes,
     rows_held,
     states_by_contact,
     states_by_slips,
