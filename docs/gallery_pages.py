@@ -123,7 +123,8 @@ IN_DEPTH = {
     "omni-friction": ["omni-friction", "omni-inertialess"],
     "omni-rolling": ["omni-rolling"],
     "omni-laws": ["omni-laws"],
-    "omni-wheel": ["omni-wheel", "free-roller", "omni-lifting"],
+    "omni-lifting": ["omni-lifting"],
+    "omni-wheel": ["omni-wheel", "free-roller"],
     "periodic-problems": [
         "bouncing-ball",
         "rimless-wheel",

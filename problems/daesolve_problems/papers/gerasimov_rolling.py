@@ -13,6 +13,7 @@ from daesolve.reporting.papers import Compared, Item, Paper, Shown
 from daesolve_problems.figures import new_figure
 from daesolve_problems.orders import slope
 from daesolve_problems.papers.common import figure, percent
+from daesolve_problems.papers.lifting import OVERTURNING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -343,6 +344,7 @@ paper = Paper(
             without_inertia,
             ["daesolve analyse omni-laws limit --out DIR"],
         ),
+        OVERTURNING,
     ],
     missing={
         "figures 1.1 and 1.2": "sketches of the wheel and the vehicle, which the drawing of the "

@@ -12,6 +12,7 @@ import daesolve as ds
 from daesolve.reporting.papers import Compared, Item, Paper, Shown
 from daesolve_problems.omni_friction.series import PAIRS, pair
 from daesolve_problems.papers.common import figure, percent
+from daesolve_problems.papers.lifting import FLIGHT
 from daesolve_problems.spindle import Spindle
 
 if TYPE_CHECKING:
@@ -247,6 +248,7 @@ paper = Paper(
             imposing,
             ["daesolve analyse omni-laws limit --case straight --out DIR"],
         ),
+        FLIGHT,
     ],
     missing={
         "figures 3.1 to 3.3": "sketches of the wheel, of a roller and of its contact; what they "
