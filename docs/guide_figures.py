@@ -380,6 +380,25 @@ def laws_of_contact() -> Figure:
     return figure
 
 
+def flange_climbs() -> Figure:
+    """Draw the climb of the page's wheelset, and L / N of its wheels beside Nadal's limit."""
+    from daesolve_problems.wheelset.flanges import SIDES, quotient
+
+    names = computed("problems/wheelset", 'problem("wheelset-flanges").case("climbing")')
+    run = names["case"].solve(at=np.linspace(0.0, 1.62, 811))
+    figure, (moved, pressed) = panels(2, 2.1)
+    for colour, side in zip(COLOURS, SIDES, strict=False):
+        moved.plot(run.times, 1e3 * run[f"lift_{side}"], color=colour, label=f"{side} wheel")
+        pressed.plot(run.times, quotient(run, side), color=colour)
+    limit = names["nadal"]
+    pressed.axhline(limit, color="#333", linestyle="--", linewidth=0.9, label="Nadal's limit")
+    moved.set(ylabel="lift (mm)")
+    pressed.set(ylabel="L / N", xlabel="t (s)")
+    for axes in (moved, pressed):
+        axes.legend(**LEGEND)
+    return figure
+
+
 GUIDES: dict[str, Callable[[], Figure]] = {
     "audited": audited,
     "compared": compared,
@@ -396,4 +415,5 @@ GUIDES: dict[str, Callable[[], Figure]] = {
     "boundary-layer": boundary_layer,
     "order-four": order_four,
     "laws-of-contact": laws_of_contact,
+    "flange-climbs": flange_climbs,
 }

@@ -13,6 +13,7 @@ from daesolve_problems.papers.common import figure
 from daesolve_problems.papers.vlakhova_limits import (
     bound,
     derailment,
+    flange,
     growth,
     limits,
     odd_matrix,
@@ -204,6 +205,12 @@ paper = Paper(
             "derailment, and loads by a table",
             derailment,
             ["daesolve analyse wheelset derailment --case gust --out derailment"],
+        ),
+        Item(
+            "section 4, after its end",
+            "a flange that holds, and climbs at Nadal's limit",
+            flange,
+            ["daesolve analyse wheelset-flanges derailment --case climbing --out flange"],
         ),
     ],
     missing={

@@ -254,7 +254,36 @@ def derailment(quick: bool) -> Shown:
         figures,
         note=(
             "F_y(T) and M_z(T) by a table. The model ends where the free play of 15 mm is "
-            "used up: L is the force that would have to hold the axle there. The motion after "
-            "that, held by a flange, is not modelled."
+            "used up: L is the force that would have to hold the axle there. The next item shows "
+            "the motion after that."
         ),
+    )
+
+
+def flange(quick: bool) -> Shown:
+    """End of section 4: a flange that holds the wheelset, and climbs at Nadal's limit."""
+    rows: list[Compared] = []
+    figures: dict[str, Figure] = {}
+    for name in ("climbing", "light", *(() if quick else ("gust", "hunting"))):
+        answer = ds.problem("wheelset-flanges").case(name).analyse("derailment")
+        found = answer.values
+        if name == "climbing":
+            limit, reached = found["nadal_limit"], found["quotient_of_loads"]
+            rows += [
+                Compared("climbing: L/N of the loads where the tread loses its rail",
+                         f"Nadal: {limit:.10f}", f"{reached:.10f}", "",
+                         f"relative difference {abs(reached / limit - 1.0):.0e}"),
+                Compared("climbing: the tread loses its rail", "refers to [7]",
+                         found["tread_lost_at"], "s"),
+            ]  # fmt: skip
+        else:
+            ended = "back on both treads" if found["outcome"] == "completed" else found["outcome"]
+            rows.append(Compared(f"{name}: largest lift of a wheel", "refers to [7]",
+                                 1e3 * found["largest_lift"], "mm", ended))  # fmt: skip
+        figures[name] = answer.figures["derailment"]
+    return Shown(
+        rows,
+        figures,
+        note="Treads and flanges are contacts, flanges with friction: a wheel that has lifted off "
+        "slides up its flange, and back where the load falls below Nadal's limit.",
     )

@@ -18,7 +18,7 @@ moments of kappa N l.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -167,9 +167,10 @@ def normalised(axles: Axles, loads: Loads) -> Vehicle:
     )
 
 
-def dimensional(axles: Axles, loads: Loads) -> Vehicle:
-    """Pose a vehicle in SI units."""
-    q, p = ds.coordinates(y="m", psi="rad"), _dimensional_parameters(axles)
+def dimensional(axles: Axles, loads: Loads, lifts: Sequence[str] = ()) -> Vehicle:
+    """Pose a vehicle in SI units, with further coordinates for the lifts of its wheels, m."""
+    q = ds.coordinates(y="m", psi="rad", **dict.fromkeys(lifts, "m"))
+    p = _dimensional_parameters(axles, bool(lifts))
     levers = {name: p.half_wheelbase * side if side else ca.SX(0) for name, side in axles.items()}
     slips = {
         name: ca.vertcat(
@@ -203,7 +204,7 @@ def dimensional(axles: Axles, loads: Loads) -> Vehicle:
     )
 
 
-def _dimensional_parameters(axles: Axles) -> Parameters:
+def _dimensional_parameters(axles: Axles, lifts: bool) -> Parameters:
     """Declare sizes, loads and springs.
 
     Lambda and eta follow from the others (`derived`), and nothing depends on them:
@@ -227,6 +228,9 @@ def _dimensional_parameters(axles: Axles) -> Parameters:
         "speed": "m/s", "half_track": "m", "radius": "m", "mass": "kg", "axle_load": "N",
     }  # fmt: skip
     follows = normalised_numbers(numbers)
+    climbing: dict[str, Any] = {
+        "restitution": (0.0, "", ds.NON_NEGATIVE), "flange_height": (0.028, "m", ds.POSITIVE),
+    }  # fmt: skip
     return ds.parameters(
         **{name: (value, units.get(name, ""), ds.POSITIVE) for name, value in numbers.items()},
         **(
@@ -234,6 +238,7 @@ def _dimensional_parameters(axles: Axles) -> Parameters:
             if bogie
             else {"play": (0.015, "m", ds.POSITIVE), "flange_angle": (FLANGE, "rad", ds.POSITIVE)}
         ),
+        **(climbing if lifts else {}),
         lateral_stiffness=(0.0, "N/m", ds.NON_NEGATIVE),
         lateral_damping=(0.0, "N s/m", ds.NON_NEGATIVE),
         yaw_stiffness=(0.0, "N m/rad", ds.NON_NEGATIVE),
@@ -272,6 +277,11 @@ def derived(
         return {}
     follows = normalised_numbers(parameters)
     return {name: follows[name] for name in ("Lambda", "eta")}
+
+
+def ramp(p: Parameters) -> tuple[ca.SX, ca.SX]:
+    """Return a force that grows by its amplitude in the time 1 / frequency, and a steady moment."""
+    return p.force_mean + p.force_amplitude * p.frequency * ds.time, p.moment_mean
 
 
 def harmonic(p: Parameters) -> tuple[ca.SX, ca.SX]:
