@@ -10,6 +10,11 @@ determined. Where it falls to zero they grow without bounds; beyond, rigid bodie
 have several motions or none. Only the nonzero columns of F count, so the size of the determinant is
 the number of reactions that rub.
 
+It does not matter which constraints are holonomic: those that do not rub only change the response
+of the bodies to the others, from M^-1 to P = M^-1 - M^-1 J^T (J M^-1 J^T)^-1 J M^-1 with their rows
+J, and r is the determinant of the reactions that rub under P. The supports of a pair push along a
+combination of constraints, n = J^T C instead of J^T.
+
 P. Painleve, Sur les lois du frottement de glissement, C. R. Acad. Sci. Paris 121 (1895);
 F. Genot, B. Brogliato, New results on Painleve paradoxes, Eur. J. Mech. A/Solids 18 (1999).
 """
@@ -22,15 +27,22 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.complementarity import homotopy, solve
+from daesolve.contact.complementarity.horizontal import signs_of
+from daesolve.contact.friction.variants import VariantProblem
+from daesolve.contact.laws.frictional_instant import DecisionState
+from daesolve.contact.laws.frictional_start import values_by_slips
 from daesolve.contact.posing.contact_rows import contacts_in
+from daesolve.contact.posing.guides import guides_in
 from daesolve.contact.posing.names import JAM
-from daesolve.contact.posing.pairs import JAMMED
+from daesolve.contact.posing.pairs import JAMMED, friction_of, loaded_columns
 from daesolve.core.equations.consistent_start import refuse_drives
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.fitting import fitting_values
 from daesolve.core.expressions.linear import determinant, is_zero, solve_definite
 from daesolve.core.expressions.singular_values import shortest_solution, singular_values
 from daesolve.core.posing.events import FALLING, Event, Stop
+from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.system.consistent_state import consistent_state, parameter_values
 from daesolve.core.system.system import MechanicalSystem, unswitched
 from daesolve.errors import FrictionlessIllPosed, UnsupportedError
@@ -97,8 +109,10 @@ def friction_margin(
     """Return the factor by which all friction must grow until no reactions are possible.
 
     This is the smallest kappa > 0 with det(J M^-1 (J^T + kappa F)) = 0. Above one, the system is
-    determined there; at one it jams. Friction follows the slip there: the state and the discrete
-    values among `parameters` determine which contacts stick, and in which sense others slip.
+    determined there; at one it jams. Friction follows the slip there: the state determines which
+    contacts stick, and in which sense others slip, and the discrete values among `parameters` which
+    laws of friction stick. Of pairs of supports those count that are loaded there, or, if friction
+    leaves none, those whose reactions grow without bounds first.
 
     Parameters
     ----------
@@ -122,6 +136,8 @@ def friction_margin(
         There are relations between reactions, or reactions whose direction a force sets.
     FrictionlessIllPosed
         The constraints depend on each other there, with or without friction.
+    VariantError, OutOfRangeError
+        Which supports of pairs are loaded is not determined there, or they do not slide.
     """
     dynamics = system.dynamics
     refuse_drives(dynamics, "the critical friction")
@@ -130,7 +146,7 @@ def friction_margin(
     x = np.array([found.state[name] for name in names])
     values = {**dynamics.values, **parameter_values(dynamics, dict(parameters or {}))}
     values = fitting_values(dynamics, values, x, time)
-    return margin_at(dynamics, x, dynamics.value_vector(values), time)
+    return margin_at(dynamics, x, _in_motion(dynamics, x, values, time), time)
 
 
 def margin_at(dynamics: Dynamics, x: np.ndarray, p: np.ndarray, time: float = 0.0) -> float:
@@ -144,29 +160,79 @@ def margin_at(dynamics: Dynamics, x: np.ndarray, p: np.ndarray, time: float = 0.
         As in `friction_margin`.
     """
     _check_ideal(dynamics)
-    parts = dynamics.in_mode(p).matrices(time, x, p)
-    held = _places(dynamics.in_mode(p))
+    mode = dynamics.in_mode(p)
+    parts = mode.matrices(time, x, p)
     factor = np.linalg.cholesky(parts["mass"])
-    normal = np.linalg.solve(factor, parts["jacobian"].T)
-    rubbing = np.linalg.solve(factor, parts["influence"][:, held]) - normal
-    lengths = np.linalg.norm(normal, axis=0)
-    normal, rubbing = normal / lengths, rubbing / lengths
-    if len(held) and singular_values(normal)[-1] < DEPENDENT:
+    rows, smooth, along = (
+        np.linalg.solve(factor, columns)
+        for columns in (parts["jacobian"].T, *_pushes(mode, parts, (time, x, p)))
+    )
+    lengths = np.linalg.norm(rows, axis=0)
+    rows, smooth, along = rows / lengths, smooth / lengths, along / lengths
+    if rows.size and singular_values(rows)[-1] < DEPENDENT:
         raise FrictionlessIllPosed(
             "the active constraints depend on each other at this state, with or without "
             "friction, so there is no friction margin; choose another state"
         )
-    values = np.linalg.eigvals(shortest_solution(normal, rubbing))
+    rubbing = along - smooth
+    caused = shortest_solution(rows, rubbing)
+    if guides_in(mode) is not None:
+        caused = np.linalg.solve(shortest_solution(rows, smooth), caused)
+    values = np.linalg.eigvals(caused)
     real = -values.real[np.abs(values.imag) <= REAL * np.abs(values)]
     largest = real.max(initial=0.0)
-    rounding = 10 * len(held) * np.finfo(float).eps * np.linalg.norm(rubbing)
+    rounding = 10 * len(lengths) * np.finfo(float).eps * np.linalg.norm(rubbing)
     return float(1 / largest) if largest > rounding else float("inf")
+
+
+def _in_motion(
+    dynamics: Dynamics, x: np.ndarray, values: Mapping[str, float], time: float
+) -> np.ndarray:
+    """Return p with the friction of contacts and pairs of supports against their slips."""
+    p = dynamics.value_vector(values)
+    if any(row.rubbing for row in contacts_in(dynamics)):
+        return values_by_slips(dynamics, DecisionState(time, x, np.empty(0), p))
+    if guides_in(dynamics) is None:
+        return p
+    problem = VariantProblem(dynamics, values)
+    here = problem.at(x, time)
+    equations = here.complementarity
+    path = homotopy(equations)
+    signs = signs_of(path.variants[-1], equations.count)
+    if not path.jammed:
+        chosen = solve(equations, policy="homotopy").chosen
+        assert chosen is not None
+        signs = chosen.signs
+    loaded = {
+        ValueKind.VARIANT.name_of(name): float(sign)
+        for name, sign in zip(problem.names, signs, strict=True)
+    }
+    return dynamics.value_vector({**values, **here.values, **loaded})
+
+
+def _pushes(
+    dynamics: Dynamics, parts: Mapping[str, np.ndarray], place: tuple[float, np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the forces of unit reactions without and with friction, (nv, m) each.
+
+    Reactions are in the order of the rows; rows that pairs keep have the reactions of the pairs.
+    """
+    normals = parts["jacobian"].T.copy()
+    places = [row.reaction for row in dynamics.rows]
+    guides = guides_in(dynamics)
+    if guides is not None:
+        kept = [k for k, place in enumerate(places) if place is None]
+        names = list(dynamics.labels.reactions)
+        loaded = dynamics.function("normals", loaded_columns(guides)[0])
+        normals[:, kept] = np.asarray(loaded(*place))
+        for k, name in zip(kept, guides.reactions.names, strict=True):
+            places[k] = names.index(name)
+    return normals, parts["influence"][:, [place for place in places if place is not None]]
 
 
 def _friction(dynamics: Dynamics) -> ca.SX:
     """Return F, a column for each constraint."""
-    ideal = ca.horzcat(*[row.jacobian.T for row in dynamics.rows])
-    return ca.sparsify(ca.simplify(dynamics.influence[:, _places(dynamics)] - ideal))
+    return ca.horzcat(*[friction_of(dynamics, row) for row in dynamics.rows])
 
 
 def _places(dynamics: Dynamics) -> list[int]:
@@ -186,14 +252,16 @@ def _rubs(dynamics: Dynamics) -> list[bool]:
 
 
 def _ideal(dynamics: Dynamics) -> bool:
-    """Return whether each constraint has its own reaction, and no other reaction is there."""
-    return not dynamics.relations and len(_places(dynamics)) == dynamics.reactions.numel()
+    """Return whether all reactions are those of constraints, or of pairs of supports."""
+    guides = guides_in(dynamics)
+    pairs = 0 if guides is None else len(guides.pairs)
+    return not dynamics.relations and len(_places(dynamics)) + pairs == dynamics.reactions.numel()
 
 
 def _check_ideal(dynamics: Dynamics) -> None:
     if not _ideal(dynamics):
         raise UnsupportedError(
-            "the friction margin is known only for systems whose constraints are all ideal, "
-            "without relations between reactions and without reactions whose direction depends on "
-            "a force"
+            "the friction margin is known only if all reactions belong to constraints or pairs of "
+            "supports: with relations between reactions, or reactions whose direction a force "
+            "sets, nothing says which part of them is friction"
         )

@@ -22,6 +22,8 @@ from daesolve.multibody.painleve import (
     margin_at,
     watched_for_jams,
 )
+from tests.contact.laws.skating_rod import skating_rod
+from tests.reference import skating_rod as truth
 
 MU = 1.7
 SLIPS_BACK = -30.0
@@ -100,6 +102,68 @@ def test_the_margin_of_a_rod_is_that_of_the_closed_form(angle, mu):
     margin = friction_margin(rod(), standing(angle), parameters={"mu": mu})
     assert margin == pytest.approx(needed(angle) / mu, rel=1e-12)
     assert friction_margin(rod(), standing(angle, -SLIPS_BACK)) == math.inf
+
+
+@pytest.mark.parametrize("slip", ["plane", "space"])
+def test_the_margin_of_a_contact_with_dry_friction_follows_its_slip(slip):
+    q = ds.coordinates(x="m", y="m", angle="rad", z="m")
+    along = q.dot.x + ca.sin(q.angle) * q.dot.angle
+    slips = along if slip == "plane" else (along, q.dot.z)
+    tip = ds.Contact("tip", q.y - ca.sin(q.angle), slip=slips, friction=MU)
+    dry = ds.MechanicalSystem(
+        q,
+        kinetic=(ca.sumsqr(ca.vertcat(q.dot.x, q.dot.y, q.dot.z)) + q.dot.angle**2 / 3) / 2,
+        potential=9.81 * q.y,
+        goals=[tip],
+    )
+    assert friction_margin(dry, standing(0.5)) == pytest.approx(needed(0.5) / MU, rel=1e-12)
+    assert friction_margin(dry, standing(0.5, -SLIPS_BACK)) == math.inf
+    assert friction_margin(dry, standing(0.5, 0.0)) == math.inf
+
+
+def test_the_margin_of_contacts_that_stick_together_needs_no_shares():
+    q = ds.coordinates(x="m", y="m", turn="rad")
+    feet = [
+        ds.Contact(name, q.y + side * q.turn, slip=q.dot.x, friction=0.5)
+        for name, side in (("left", -1.0), ("right", 1.0))
+    ]
+    kinetic = (q.dot.x**2 + q.dot.y**2 + q.dot.turn**2) / 2
+    block = ds.MechanicalSystem(q, kinetic=kinetic, goals=feet)
+    assert friction_margin(block, {}) == math.inf
+
+
+@pytest.mark.parametrize("kind", ["contact", "two-sided"])
+def test_the_margin_beside_a_skate_is_that_of_its_two_reactions(kind):
+    random, system, met = np.random.default_rng(4), skating_rod(kind), 0
+    for k in range(28):
+        phi, slip = random.uniform(-1.4, 1.4), random.choice([-2.0, 2.0])
+        friction = random.uniform(0.1, 1.5), random.uniform(0.0, 1.0) * (k % 2)
+        begin = truth.start(phi, slip)
+        v = np.array([begin[name] for name in truth.NAMES[3:]])
+        # A contact presses upwards; of a pair that support counts which is pressed.
+        sides = [np.sign(slip)]
+        if kind == "two-sided":
+            answers = truth.gauss(phi, v, friction, opens=False)
+            if len(answers) != 1 or truth.ratio(phi, v, *friction, sides[0]) <= 0.0:
+                continue
+            sides = [np.sign(slip) * np.sign(answers[0][0])]
+        values = dict(zip(("mu", "nu"), friction, strict=True))
+        expected = truth.margin(phi, v, *friction, sides[0])
+        assert friction_margin(system, begin, parameters=values) == pytest.approx(
+            expected, rel=1e-8
+        )
+        met += math.isfinite(expected)
+    assert met > 5
+
+
+def test_the_margin_of_a_pair_that_locks_is_where_its_reaction_is_lost():
+    begin, values = truth.start(0.8, -2.0), {"mu": 3.0}
+    v = np.array([begin[name] for name in truth.NAMES[3:]])
+    assert truth.gauss(0.8, v, (3.0, 0.0), opens=False) == []
+    expected = truth.margin(0.8, v, 3.0, 0.0, -1.0)
+    assert 0.0 < expected < 1.0
+    found = friction_margin(skating_rod("two-sided"), begin, parameters=values)
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_no_homogeneous_rod_jams_below_four_thirds():
@@ -204,7 +268,7 @@ def test_relations_between_reactions_beside_friction_have_no_margin():
         events=rubs.events,
     )
     assert watched_for_jams(driven) is driven
-    with pytest.raises(UnsupportedError, match="constraints are all ideal"):
+    with pytest.raises(UnsupportedError, match="nothing says which part of them is friction"):
         friction_margin(driven, {"x_dot": 1.0})
 
 

@@ -182,7 +182,7 @@ def slacks(problem: ScaledProblem, modes: Modes, reactions: np.ndarray) -> np.nd
     """
     contacts = problem.contacts
     count, width = contacts.count, contacts.directions
-    rates = reactions @ contacts.matrix + problem.free
+    rates = reactions @ contacts.matrix.T + problem.free
     normal = reactions[:, :count]
     shape = (len(modes), count, width)
     traction = reactions[:, count:].reshape(shape)[:, :, 0]

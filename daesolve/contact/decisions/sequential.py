@@ -217,7 +217,7 @@ def _alone(contacts: Contacts, velocities: ArrayLike, restitution: ArrayLike) ->
 
 def _course(contacts: Contacts, slip: float) -> tuple[ContactState, float]:
     """Return the course of a contact at a slip, and its traction per unit of normal impulse."""
-    coupling, own = contacts.matrix[0, 1], contacts.matrix[1, 1]
+    coupling, own = contacts.matrix[1]
     friction = float(contacts.friction[0])
     if slip == 0.0:
         if own * contacts.static[0] >= abs(coupling):

@@ -4,6 +4,12 @@ With the rows W of gaps and slips, eliminating M v' = h + W^T r and Phi v' + c =
 
     rates = A r + free,     A = W P W^T,     P = M^-1 - M^-1 Phi^T (Phi M^-1 Phi^T)^+ Phi M^-1.
 
+If the reactions of these other constraints rub, they act along B instead of Phi^T, and
+
+    P = M^-1 - M^-1 B (Phi M^-1 B)^-1 Phi M^-1
+
+and A are not symmetric: the gap may even give way to its own reaction.
+
 The rows contain first the normals of all contacts, then their tangents, contact by contact: one
 tangent each in the plane, two at right angles in space. Rates and reactions are accelerations and
 forces in the smooth motion, velocities and impulses in an impact.
@@ -24,7 +30,7 @@ from daesolve.errors import OutOfRangeError, PosingError
 TOLERANCE = 1e-10
 """The accepted violation of a condition, relative to its terms."""
 SYMMETRIC = 1e-9
-"""The accepted asymmetry of A, relative to the geometric mean of its diagonal entries."""
+"""The asymmetry of A that is rounding, relative to the geometric mean of its diagonal entries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +40,8 @@ class Contacts:
     Attributes
     ----------
     matrix
-        A, the response of gaps and slips to the reactions: (k, k), 1/kg, symmetric, k = 2 n in the
-        plane and 3 n in space.
+        A, the response of gaps and slips to the reactions: (k, k), 1/kg, k = 2 n in the plane and
+        3 n in space. It is symmetric unless reactions of other constraints rub.
     friction
         Coefficients mu of sliding friction: (n,).
     static_friction
@@ -48,7 +54,7 @@ class Contacts:
     Raises
     ------
     PosingError
-        Shapes disagree, A is not symmetric, or a normal's diagonal entry is not positive.
+        Shapes disagree, or the diagonal entry of a normal is zero, or negative in a symmetric A.
     OutOfRangeError
         A number is not finite, or a coefficient is out of range.
     """
@@ -80,10 +86,9 @@ class Contacts:
                 f"the response of {count} contacts with {self.directions} tangents each must have "
                 f"the shape {(size, size)}, not {matrix.shape}"
             )
-        lengths = np.sqrt(np.abs(np.diag(matrix)))
-        if np.any(np.abs(matrix - matrix.T) > SYMMETRIC * np.outer(lengths, lengths)):
-            raise PosingError("the response of contacts to their reactions must be symmetric")
-        stuck = np.flatnonzero(np.diag(matrix)[:count] <= 0.0)
+        least = 0.0 if _is_symmetric(matrix) else -np.inf
+        own = np.diag(matrix)[:count]
+        stuck = np.flatnonzero((own == 0.0) | (own < least))
         if stuck.size:
             raise PosingError(
                 f"the gap of the contact {names[stuck[0]]!r} does not respond to its reaction"
@@ -132,10 +137,9 @@ class Contacts:
             As for the class.
         """
         rows = np.vstack([np.atleast_2d(normal), np.atleast_2d(tangent)]).astype(float)
-        matrix = rows @ inverse_mass(mass, bilateral) @ rows.T
         count = np.atleast_2d(normal).shape[0]
         return cls(
-            matrix=(matrix + matrix.T) / 2.0,
+            matrix=without_asymmetry(rows @ inverse_mass(mass, bilateral) @ rows.T),
             friction=np.broadcast_to(np.asarray(friction, dtype=float), (count,)),
             static_friction=None
             if static_friction is None
@@ -234,8 +238,8 @@ class ScaledProblem:
     """Contacts with their rates without reactions, in their own units.
 
     Each contact has one unit for its reactions, which keeps its cone unchanged: the gap's response
-    to its own reaction is one. All share one unit for rates: the largest rate without reactions is
-    one.
+    to its own reaction is one, or minus one. All share one unit for rates: the largest rate
+    without reactions is one.
 
     Attributes
     ----------
@@ -279,7 +283,7 @@ def scaled_problem(
     All contacts are at rest unless the directions are given in which they slide.
     """
     count = contacts.count
-    units = 1.0 / np.sqrt(np.diag(contacts.matrix)[:count])
+    units = 1.0 / np.sqrt(np.abs(np.diag(contacts.matrix)[:count]))
     each = np.concatenate([units, np.repeat(units, contacts.directions)])
     own_least = np.zeros(count) if least is None else least / units
     own_free = each * free
@@ -294,6 +298,16 @@ def scaled_problem(
         springs=springs,
         tolerance=tolerance,
     )
+
+
+def without_asymmetry(matrix: np.ndarray) -> np.ndarray:
+    """Return A without an asymmetry that is rounding."""
+    return (matrix + matrix.T) / 2.0 if _is_symmetric(matrix) else matrix
+
+
+def _is_symmetric(matrix: np.ndarray) -> bool:
+    lengths = np.sqrt(np.abs(np.diag(matrix)))
+    return bool(np.all(np.abs(matrix - matrix.T) <= SYMMETRIC * np.outer(lengths, lengths)))
 
 
 def _frozen(numbers: np.ndarray) -> np.ndarray:

@@ -183,8 +183,8 @@ def _frictionless(balance: SupportBalance) -> np.ndarray:
     count = balance.normals.shape[-1]
     for variant in itertools.product((0, 1), repeat=count):
         columns = np.column_stack([balance.normals[p][:, k] for k, p in enumerate(variant)])
-        rows = balance.jacobian, balance.bias, np.ones(count), balance.held
-        matrices = FormMatrices(balance.mass, balance.force, columns, *rows)
+        rows = balance.jacobian, balance.bias, balance.others
+        matrices = FormMatrices(balance.mass, balance.force, columns, *rows, np.ones(count))
         accelerations, reactions = matrices.solve()
         if np.all(reactions >= -1e-12 * max(1.0, float(np.max(np.abs(balance.force))))):
             break
@@ -230,9 +230,8 @@ def _tested(
     """Return N and R of a variant at rest; None if a normal would pull."""
     loaded = [p - 1 for p in variant]
     pick = partial(_picked, loaded)
-    ideal = balance.jacobian[balance.held :].T
     normals, tangents = pick(balance.normals), pick(slips)
-    whole = np.column_stack([normals, tangents, ideal])
+    whole = np.column_stack([normals, tangents, balance.others])
     found = np.linalg.lstsq(whole, -balance.force, rcond=None)[0]
     left = whole @ found + balance.force
     size = max(float(np.max(np.abs(balance.force))), 1e-300)

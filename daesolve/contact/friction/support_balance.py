@@ -62,10 +62,15 @@ def supported_balance(
     columns: list[np.ndarray],
     values: Mapping[str, float],
 ) -> VariantState:
-    """Eliminate accelerations and the multipliers of ideal constraints.
+    """Eliminate accelerations and the multipliers of all other constraints.
 
     The equations are a balance of forces along the constraints that the supports keep. They do not
-    depend on masses if these constraints are independent.
+    depend on masses if these constraints are independent. With the derivatives W of these, J of
+    the others, and the forces B of unit reactions of the others,
+
+        balance = (W P0 W^T)^-1 W P,    P = M^-1 - M^-1 B (J M^-1 B)^-1 J M^-1,
+
+    where P0 is P with B = J^T: what friction of other constraints does belongs to friction.
     """
     kept = np.array([row.reaction is None for row in dynamics.rows])
     jacobian, bias = parts["jacobian"], parts["bias"].ravel()
@@ -73,26 +78,32 @@ def supported_balance(
     size, count = dynamics.velocity_count, len(guides.pairs)
     # A goal that is released, such as that of a law of friction which slides, has an empty row.
     acting = ~kept & np.any(jacobian != 0.0, axis=1)
-    held, ideal, ideal_bias = jacobian[kept], jacobian[acting], bias[acting]
-    saddle = np.block([[parts["mass"], ideal.T], [ideal, np.zeros((len(ideal), len(ideal)))]])
-    force = np.concatenate([parts["force"].ravel(), -ideal_bias])
+    held, others = jacobian[kept], jacobian[acting]
+    along = along_of_others(dynamics, parts["influence"], acting)
+    force = np.concatenate([parts["force"].ravel(), -bias[acting]])
     right = np.column_stack([force, *[_padded(c, len(force)) for c in (*columns, held.T)]])
-    moved = np.linalg.solve(saddle, right)[:size]
-    free, along = moved[:, 0], moved[:, -count:]
-    effects = np.split(moved[:, 1:-count], 4, axis=1)
+    smooth = np.linalg.solve(_saddle(parts["mass"], others.T, others), right)[:size]
+    moved = smooth
+    if not np.array_equal(along, others.T):
+        moved = np.linalg.solve(_saddle(parts["mass"], along, others), right)[:size]
+    inertia = held @ smooth[:, -count:]
+    free, effects = moved[:, 0], np.split(moved[:, 1:-count], 4, axis=1)
     accelerations = np.column_stack([held @ effect for effect in effects])
     missing = -bias[kept] - held @ free
-    inertia = held @ along
     balance = np.linalg.solve(inertia, np.column_stack([accelerations, missing])).astype(float)
     normal, rubbed, other_normal, other_rubbed = np.split(balance[:, :-1], 4, axis=1)
-    gaps = _opening(guides, inertia, other_normal)
+    ideal, other_ideal = normal, other_normal
+    if moved is not smooth:
+        pushed = np.linalg.solve(inertia, held @ smooth[:, 1:-count])
+        ideal, _, other_ideal, _ = np.split(pushed, 4, axis=1)
+    gaps = _opening(guides, inertia, other_ideal)
     return VariantState(
         HorizontalComplementarity(
             first=normal + rubbed + gaps,
             second=other_normal + other_rubbed,
             load=balance[:, -1],
-            first_normal=normal + gaps,
-            second_normal=other_normal,
+            first_normal=ideal + gaps,
+            second_normal=other_ideal,
             names=guides.reactions.names,
         ),
         free,
@@ -101,6 +112,16 @@ def supported_balance(
         values,
         parts["mass"],
     )
+
+
+def along_of_others(dynamics: Dynamics, influence: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Return the forces of unit reactions of the chosen goals (rows,), which have their own."""
+    places = [row.reaction for row, own in zip(dynamics.rows, chosen, strict=True) if own]
+    return influence[:, [place for place in places if place is not None]]
+
+
+def _saddle(mass: np.ndarray, along: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return np.block([[mass, along], [rows, np.zeros((len(rows), len(rows)))]])
 
 
 def _opening(guides: Guides, inertia: np.ndarray, normals: np.ndarray) -> np.ndarray:

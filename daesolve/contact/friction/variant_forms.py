@@ -72,9 +72,9 @@ class SupportBalance:
         The generalised forces of a unit reaction of the first and of the second support of each
         pair, as normal and as friction, (2, nv, m).
     jacobian, bias
-        J, (r, nv), and b, (r,): rows that the supports keep, then those of ideal reactions.
-    held
-        The number of rows that the supports keep.
+        J, (r, nv), and b, (r,): rows that the supports keep, then all others.
+    others
+        The forces of unit reactions of the others, (nv, n); the rows themselves if they are ideal.
     """
 
     mass: np.ndarray
@@ -83,7 +83,7 @@ class SupportBalance:
     frictions: np.ndarray
     jacobian: np.ndarray
     bias: np.ndarray
-    held: int
+    others: np.ndarray
 
     @property
     def columns(self) -> np.ndarray:
@@ -101,11 +101,10 @@ class SupportBalance:
 
     @cached_property
     def _rows(self) -> np.ndarray:
-        """Return directions in which ideal reactions do not push, (r, nv)."""
-        ideal = self.jacobian[self.held :]
-        return (
-            np.asarray(scipy.linalg.null_space(ideal)).T if len(ideal) else np.eye(len(self.force))
-        )
+        """Return directions in which other reactions do not push, (r, nv)."""
+        if not self.others.size:
+            return np.eye(len(self.force))
+        return np.asarray(scipy.linalg.null_space(self.others.T)).T
 
     @property
     def freedom(self) -> int:
@@ -120,7 +119,7 @@ class SupportBalance:
     def residual(self, accelerations: np.ndarray, reactions: np.ndarray) -> np.ndarray:
         """Return the residual of (3.3), from v' (nv,) and signed reactions N (m,).
 
-        If there are ideal reactions, the rows are combined so that these drop out.
+        If there are other reactions, the rows are combined so that these drop out.
         """
         upper, lower = np.maximum(-reactions, 0.0), np.maximum(reactions, 0.0)
         pushed = self.columns[0] @ upper + self.columns[1] @ lower
@@ -133,14 +132,12 @@ class FormMatrices:
 
     Parameters
     ----------
-    mass, force, jacobian, bias
-        M, h, J and b: see `SupportBalance`.
+    mass, force, jacobian, bias, others
+        M, h, J, b and the forces of other reactions: see `SupportBalance`.
     columns
         w, (nv, m).
     signs
         The factors for which N_k times the factor must not be negative, (m,).
-    held
-        The number of rows that the supports keep; the others have ideal reactions.
     """
 
     mass: np.ndarray
@@ -148,8 +145,8 @@ class FormMatrices:
     columns: np.ndarray
     jacobian: np.ndarray
     bias: np.ndarray
+    others: np.ndarray
     signs: np.ndarray
-    held: int
 
     def solve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the accelerations v' (nv,) and the reactions N (m,) of the variant.
@@ -160,11 +157,10 @@ class FormMatrices:
             The determinant of the variant is zero.
         """
         size, pairs = self.columns.shape
-        ideal = self.jacobian[self.held :]
         whole = np.zeros((size + len(self.jacobian),) * 2)
         whole[:size, :size], whole[size:, :size] = self.mass, self.jacobian
         whole[:size, size : size + pairs] = -self.columns
-        whole[:size, size + pairs :] = ideal.T
+        whole[:size, size + pairs :] = self.others
         found = np.linalg.solve(whole, np.concatenate([self.force, -self.bias]))
         return found[:size], found[size : size + pairs]
 
@@ -223,8 +219,8 @@ class VariantForm:
         signs: np.ndarray = np.ones(count)
         if self.number == 3:
             signs = np.where(loaded == 2, 1.0, -1.0)
-        rows = parts.jacobian, parts.bias
-        return FormMatrices(parts.mass, parts.force, signs * columns, *rows, signs, parts.held)
+        rows = parts.jacobian, parts.bias, parts.others
+        return FormMatrices(parts.mass, parts.force, signs * columns, *rows, signs)
 
     def latex(self) -> str:
         r"""Return the equations with variant indices, as a LaTeX environment `aligned`.

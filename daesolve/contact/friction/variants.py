@@ -23,7 +23,11 @@ from daesolve.contact.complementarity.properties import (
     w_property,
 )
 from daesolve.contact.friction.planar_slips import PlanarSlips
-from daesolve.contact.friction.support_balance import VariantState, supported_balance
+from daesolve.contact.friction.support_balance import (
+    VariantState,
+    along_of_others,
+    supported_balance,
+)
 from daesolve.contact.friction.variant_forms import (
     FORMS,
     NUMBERS,
@@ -219,7 +223,7 @@ class VariantProblem:
             np.stack([columns[1], columns[3]]),
             parts["jacobian"][order],
             parts["bias"].ravel()[order],
-            int(kept.sum()),
+            along_of_others(self.dynamics, parts["influence"], ~kept),
         )
 
     def gauss_function(

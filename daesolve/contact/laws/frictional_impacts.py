@@ -172,7 +172,8 @@ class CollisionResolver:
         """Return the place after an impact, and its record with the energy without a work."""
         place_after = place.pushed(instant.thrown, impulses)
         labels = self.dynamics.labels.reactions
-        named = dict(zip(labels, (instant.kept @ impulses).tolist(), strict=True))
+        kept = instant.kept @ impulses
+        named = dict(zip(labels, kept.tolist(), strict=True))
         count = len(instant.which)
         for k, contact in enumerate(map(int, instant.which)):
             normal, tangents = self._numbers.reactions[contact]
@@ -181,11 +182,15 @@ class CollisionResolver:
             along = impulses[count + k * self._numbers.directions :]
             for tangent, impulse in zip(tangents, along.tolist(), strict=False):
                 named[labels[tangent]] = impulse
-        mass = self.dynamics.matrices(place.time, place.x, place.p)["mass"]
+        parts = self.dynamics.matrices(place.time, place.x, place.p)
+        mass, rubbing = parts["mass"], parts["influence"] @ kept
+        for row, slopes in zip(self.dynamics.rows, parts["jacobian"], strict=True):
+            if row.reaction is not None:
+                rubbing = rubbing - kept[row.reaction] * slopes
         first = self.dynamics.position_count
         before, after = place.x[first:], place_after.x[first:]
         kinetic, remaining = (float(v @ mass @ v) / 2.0 for v in (before, after))
-        work = float(impulses @ instant.rows @ (before + after)) / 2.0
+        work = float((impulses @ instant.rows + rubbing) @ (before + after)) / 2.0
         miss = abs(remaining - kinetic - work) / kinetic if kinetic > 0.0 else 0.0
         return place_after, Impact(named, kinetic, remaining, miss)
 

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact.decisions import Contacts
+from daesolve.contact.decisions.touching import without_asymmetry
 from daesolve.contact.posing.contact_rows import (
     ContactFriction,
     ContactRow,
@@ -352,7 +353,7 @@ class ContactNumbers:
         names = tuple(self.names[k] for k in which)
         try:
             contacts = Contacts(
-                (matrix + matrix.T) / 2.0,
+                without_asymmetry(matrix),
                 rates.friction[which],
                 np.maximum(rates.static_friction, rates.friction)[which],
                 self.directions,

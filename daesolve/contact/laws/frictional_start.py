@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.contact.decisions import decide
+from daesolve.contact.decisions.touching import DEPENDENT
 from daesolve.contact.laws.brake_decisions import decide_with_brakes
 from daesolve.contact.laws.contact_functions import SHARED, at_rest, is_timed
 from daesolve.contact.laws.frictional_impacts import CollisionResolver, without_rounding
@@ -32,6 +33,7 @@ from daesolve.contact.laws.spatial_modes import NEAR, SPRINGS, candidates, value
 from daesolve.contact.posing.contact_rows import contacts_in, in_space, rub
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.law import Beginning
+from daesolve.core.expressions.singular_values import independent_rows
 from daesolve.errors import NoMotion, UnsupportedError
 
 
@@ -65,6 +67,29 @@ def begin_with_friction(dynamics: Dynamics, beginning: Beginning) -> Beginning:
     chosen, notes = begin(numbers, beginning, place, instant, rates)
     values = dict(zip(dynamics.values, map(float, chosen), strict=True))
     return replace(beginning, values=values, notes=(*beginning.notes, *notes))
+
+
+def values_by_slips(dynamics: Dynamics, place: DecisionState) -> np.ndarray:
+    """Return p with closed contacts that slide as their slips say, whatever the loads.
+
+    Those without slip stick, unless others hold their slips already.
+    """
+    numbers = ContactNumbers(dynamics)
+    closed, none = numbers.closed(place.p), np.zeros(len(numbers.names), dtype=bool)
+    rates = numbers.rates(place)
+    slips = without_rounding(rates, rates, none, none).slips.reshape(len(none), -1)
+    p, moving = numbers.mode(place.p, closed), closed & slips.any(axis=1)
+    p[numbers.sticks[moving[numbers.rubs]]] = 0.0
+    sides = np.sign(slips[:, 0]) if numbers.directions == 1 else np.ones(len(none))
+    p[numbers.slides] = np.where(moving, sides, 0.0)[numbers.rubs]
+    mode, values = dynamics.in_mode(p), list(dynamics.values)
+    holds = [None if row.hold is None else values.index(row.hold.name()) for row in mode.rows]
+    stuck = [k for k, hold in enumerate(holds) if hold in numbers.sticks]
+    order = [*(k for k in range(len(holds)) if k not in stuck), *stuck]
+    rows = mode.matrices(place.time, place.x, p)["jacobian"][order]
+    adding = {order[k] for k in independent_rows(rows, DEPENDENT)}
+    p[[hold for k in stuck if k not in adding and (hold := holds[k]) is not None]] = 0.0
+    return p
 
 
 def _length(dynamics: Dynamics, x: np.ndarray) -> float:

@@ -241,7 +241,7 @@ def growth(
     sliding = [k for k in range(count) if k not in stuck]
     pulls[[count + k for k in sliding], sliding] = -(contacts.friction * np.sign(slips))[sliding]
     matrix = (contacts.matrix @ pulls)[rows]
-    lengths = np.sqrt(np.diag(contacts.matrix)[rows])
+    lengths = np.sqrt(np.abs(np.diag(contacts.matrix)[rows]))
     found = singular_directions(matrix / lengths / lengths[:, None])
     grows = found.right[-1] / lengths
     grows *= np.sign(np.sum(grows[:count]) or 1.0)

@@ -1,8 +1,9 @@
 """Poses pairs of supports: their reactions, friction and events, and the jam in which a run ends.
 
 Supports with friction can jam: their reactions grow without bound while the body still slides. The
-equations for the reactions have the matrix Phi M^-1 (n + f tau) of the loaded supports. Its
-determinant relative to the friction-free one is 1 without friction and zero where the body jams.
+equations for the reactions have the matrix Phi M^-1 (n + f tau) of the loaded supports and of all
+other constraints, whose reactions may rub as well. Its determinant relative to the friction-free
+one is 1 without friction and zero where the body jams.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from daesolve.contact.posing.guides import (
 )
 from daesolve.contact.posing.names import JAM
 from daesolve.contact.posing.supports import check_pairs, check_supports
-from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.dynamics import Dynamics, GoalRow
 from daesolve.core.expressions.linear import determinant, solve_definite
 from daesolve.core.posing.events import FALLING, Event, Stop
 from daesolve.core.posing.goals import Expression, Goal, as_scalar
@@ -144,9 +145,37 @@ def watched_for_jams(dynamics: Dynamics, guides: Guides) -> Dynamics:
 
 
 def determinant_ratio(dynamics: Dynamics, guides: Guides) -> ca.SX:
-    """Return det Phi M^-1 (n + f tau) over det Phi M^-1 n for the loaded supports."""
-    ideal = [row for row in dynamics.rows if row.reaction is not None]
-    kept = ca.vertcat(*[row.jacobian for row in dynamics.rows if row.reaction is None])
+    """Return the determinant of the equations for all reactions over the one without friction.
+
+    With the derivatives W of the goals that the pairs keep and J of all others, and with the
+    friction F of those reactions that rub, the loaded supports push along n = W^T C + J^T G. Then
+
+        r = det(T + Z) / det C,   T = [C 0; G 1],   Z = S^-1 [W; J] M^-1 F,
+
+    where S = [W; J] M^-1 [W; J]^T, and only rows and columns of F count: without friction of other
+    constraints r is det(W P (n + f tau)) / det(W P n) with the response P under these.
+    """
+    kept = [row for row in dynamics.rows if row.reaction is None]
+    others = [row for row in dynamics.rows if row.reaction is not None]
+    rows = ca.vertcat(*[row.jacobian for row in (*kept, *others)])
+    normals, frictions = loaded_columns(guides)
+    rubbing = [friction_of(dynamics, row) for row in others]
+    chosen = [k for k, friction in enumerate(rubbing, len(kept)) if friction.nnz()]
+    own = [*range(len(kept)), *chosen]
+    # A released goal has no row: only its own unknown appears there.
+    loose = [ca.SX(0)] * len(kept)
+    loose += [ca.SX(0) if row.hold is None else 1.0 - row.hold for row in others]
+    answer = solve_definite(dynamics.mass, rows.T)
+    inertia = rows @ answer + ca.diag(ca.vertcat(*loose))
+    friction = ca.horzcat(frictions, *[rubbing[k - len(kept)] for k in chosen])
+    shares = solve_definite(inertia, answer.T @ ca.horzcat(normals, friction))[own, :]
+    without = ca.horzcat(shares[:, : len(kept)], ca.SX.eye(len(own))[:, len(kept) :])
+    ratio = determinant(without + shares[:, len(kept) :])
+    return ratio / determinant(shares[: len(kept), : len(kept)])
+
+
+def loaded_columns(guides: Guides) -> tuple[ca.SX, ca.SX]:
+    """Return the normals and the friction of the loaded supports, (nv, m) each."""
     normals, frictions = list[ca.SX](), list[ca.SX]()
     for k, (first, second) in enumerate(guides.supports):
         share = (1 + guides.variants[k]) / 2
@@ -156,11 +185,10 @@ def determinant_ratio(dynamics: Dynamics, guides: Guides) -> ca.SX:
             friction -= (1 - share) * first.friction
         normals.append(normal)
         frictions.append(friction)
-    held = solve_definite(dynamics.mass, kept.T)
-    if ideal:
-        rows = ca.vertcat(*[row.jacobian for row in ideal])
-        loose = ca.vertcat(*[0.0 if row.hold is None else 1.0 - row.hold for row in ideal])
-        free = solve_definite(dynamics.mass, rows.T)
-        held = held - free @ solve_definite(rows @ free + ca.diag(loose), rows @ held)
-    without = held.T @ ca.horzcat(*normals)
-    return determinant(without + held.T @ ca.horzcat(*frictions)) / determinant(without)
+    return ca.horzcat(*normals), ca.horzcat(*frictions)
+
+
+def friction_of(dynamics: Dynamics, row: GoalRow) -> ca.SX:
+    """Return what a unit of the own reaction of a goal does besides holding it, (nv, 1)."""
+    assert row.reaction is not None
+    return ca.sparsify(ca.simplify(dynamics.influence[:, row.reaction] - row.jacobian.T))
