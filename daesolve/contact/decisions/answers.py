@@ -262,7 +262,8 @@ def residual_of(problem: ScaledProblem, reactions: np.ndarray, states: States) -
 class SolvedReactions:
     """Scaled reactions (k,) that satisfy the equations of states, and what these determine.
 
-    The latter as in `ContactSolution`; the ends of a family are scaled, too.
+    The latter as in `ContactSolution`; the ends of a family are scaled, too. `inside` is how far
+    others of the same motion are from all borders of the states, at least.
     """
 
     reactions: np.ndarray
@@ -271,6 +272,7 @@ class SolvedReactions:
     motion_determined: bool = True
     springs: bool = False
     family: tuple[np.ndarray, ...] = ()
+    inside: float = -np.inf
 
 
 def answer_of(problem: ScaledProblem, solved: SolvedReactions, states: States) -> ContactSolution:

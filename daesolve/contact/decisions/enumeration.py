@@ -47,7 +47,7 @@ class ModeReactions(NamedTuple):
     rates
         (k,)
     inside
-        The least slack: positive if nothing lies on a border.
+        The least slack: positive if nothing lies on a border, with some reactions of this motion.
     """
 
     mode: Modes
@@ -184,7 +184,7 @@ def _solved_singular(
         return None
     if family.moves:
         rates = problem.contacts.matrix @ known.reactions + problem.free
-    least = float(np.min(slacks(problem, mode, known.reactions[None])))
+    least = max(known.inside, float(np.min(slacks(problem, mode, known.reactions[None]))))
     return ModeReactions(mode, known, rates, least / (1.0 + float(np.max(np.abs(known.reactions)))))
 
 

@@ -24,7 +24,7 @@ press on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,6 +32,7 @@ import numpy as np
 import scipy
 
 from daesolve.contact.decisions.answers import SolvedReactions
+from daesolve.contact.decisions.largest_slack import deepest_point
 from daesolve.contact.decisions.modes import Modes, slacks
 from daesolve.contact.decisions.touching import ScaledProblem
 from daesolve.core.expressions.singular_values import singular_directions
@@ -47,11 +48,11 @@ FINE = 1e-10
 FARTHEST = 10.0
 """The largest multiple, relative to the largest reaction, of a combination that causes no
 motion."""
+ENDLESS = 1e3
+"""The multiple of the largest slack from which a combination of reactions has no end."""
 _ROUNDS = 100
 _TANGENTS = 8
 _MOST_USED = 1e3
-FINEST = 1e-10
-"""The smallest tolerance that HiGHS accepts."""
 INFEASIBLE = 2
 """The status that HiGHS returns for an infeasible programme."""
 
@@ -120,7 +121,7 @@ def least_used(
         Initial shares: (number,).
     """
     contacts = problem.contacts
-    count, number = contacts.count, len(start)
+    count = contacts.count
     loaded = np.flatnonzero(mode.closed[0])
     angles = 2.0 * np.pi * np.arange(_TANGENTS) / _TANGENTS
     around = [[np.cos(angle), np.sin(angle)] for angle in angles]
@@ -141,20 +142,15 @@ def least_used(
         if contacts.directions > 1:
             tangents += _tractions(problem, mode, reactions)
         rows, bound = _tangent_rows(problem, family, tangents, min(least, _MOST_USED))
-        found = minimised(
-            np.append(np.zeros(number), 1.0),
-            np.block(
-                [
-                    [rows, -np.ones((len(rows), 1))],
-                    [-family.free[loaded], np.zeros((len(loaded), 1))],
-                ]
-            ),
+        found = deepest_point(
+            np.vstack([-rows, family.free[loaded]]),
             np.concatenate([bound, (family.base[:count] - problem.least)[loaded]]),
-            [*[(-farthest, farthest)] * number, (-farthest, None)],
+            farthest,
+            counts=np.arange(len(rows) + len(loaded)) < len(rows),
         )
-        if found is None or found[-1] > -enough:
+        if found is None or found.slack < enough:
             return best
-        shares = np.asarray(found[:-1], dtype=np.float64)
+        shares = found.place
     return best
 
 
@@ -313,28 +309,24 @@ def possible(problem: ScaledProblem, mode: Modes, family: ReactionFamily) -> Sol
         possible = float(np.min(constant)) >= -problem.tolerance * size
         return SolvedReactions(family.base, springs=problem.springs) if possible else None
     slopes = np.column_stack([slack(unit) - constant for unit in _axes(count)])
-    best = minimised(
-        np.append(np.zeros(count), -1.0),
-        np.column_stack([-slopes, np.ones(len(constant))]),
-        constant,
-        [*[(-FARTHEST * size, FARTHEST * size)] * count, (None, size)],
-    )
-    if best is None or best[-1] < -problem.tolerance * size:
+    deepest = deepest_point(slopes, constant, FARTHEST * size, least=-problem.tolerance * size)
+    if deepest is None:
         return None
-    inside = np.asarray(best[:-1], dtype=np.float64)
+    inside = deepest.place
     shares = _equal_springs(problem, mode, family)
     springs = shares is not None and bool(np.min(slack(shares)) >= -problem.tolerance * size)
     if shares is None or not springs:
         shares = inside
-    determined, ends = True, tuple[np.ndarray, ...]()
+    determined, ends, spare = True, tuple[np.ndarray, ...](), deepest.slack
     if family.moves:
+        spare = -np.inf
         ends = _ends(slopes, constant, family)
         spreads = [np.max(np.abs(problem.contacts.matrix @ (a - b))) for a in ends for b in ends]
         determined = float(max(spreads, default=np.inf)) <= MOVES * size
     elif np.any(mode.sticks):
         shares, springs = least_used(problem, mode, family, inside), False
     reactions = family.base + family.free @ shares
-    return SolvedReactions(reactions, False, not family.presses, determined, springs, ends)
+    return SolvedReactions(reactions, False, not family.presses, determined, springs, ends, spare)
 
 
 def _axes(count: int) -> list[np.ndarray]:
@@ -346,11 +338,16 @@ def _ends(
     slopes: np.ndarray, constant: np.ndarray, family: ReactionFamily
 ) -> tuple[np.ndarray, ...]:
     """Return reactions at both ends of each free combination; none if it has no end."""
-    axes = _axes(family.free.shape[1])
-    free = [(None, None)] * len(axes)
-    found = [minimised(way, -slopes, constant, free) for way in (*axes, *(-axis for axis in axes))]
-    ends = tuple(family.base + family.free @ end for end in found if end is not None)
-    return ends if len(ends) == len(found) else ()
+    axes, farthest = _axes(family.free.shape[1]), ENDLESS * (1.0 + float(np.max(np.abs(constant))))
+    bounds = np.append(0.0, constant)
+    ends: list[np.ndarray] = []
+    for way in (*axes, *(-axis for axis in axes)):
+        first = np.arange(len(bounds)) == 0
+        end = deepest_point(np.vstack([way, slopes]), bounds, farthest, counts=first)
+        if end is None or np.max(np.abs(end.place)) >= 0.5 * farthest:
+            return ()
+        ends.append(family.base + family.free @ end.place)
+    return tuple(ends)
 
 
 def _equal_springs(
@@ -362,30 +359,6 @@ def _equal_springs(
     """
     found = spring_shares(problem, np.flatnonzero(mode.closed[0]), family)
     return None if found is None or found.left.size else found.shares
-
-
-# -- linear programmes -------------------------------------------------------------------------
-
-
-def minimised(
-    costs: np.ndarray,
-    rows: np.ndarray,
-    bound: np.ndarray,
-    ranges: Sequence[tuple[float | None, float | None]],
-) -> np.ndarray | None:
-    """Return x that minimises costs x with rows x <= bound; None if infeasible or unbounded.
-
-    The simplex method ends at a vertex, which is exact to rounding.
-    """
-    found = scipy.optimize.linprog(
-        costs,
-        A_ub=rows,
-        b_ub=bound,
-        bounds=ranges,
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": FINEST, "dual_feasibility_tolerance": FINEST},
-    )
-    return found.x if found.status == 0 else None
 
 
 def impossible(rows: np.ndarray, bound: np.ndarray, equal: np.ndarray, right: np.ndarray) -> bool:
