@@ -146,3 +146,30 @@ def test_a_block_in_space_leaves_a_wall_where_friction_alone_does_not_hold_it():
     assert times_of(run, "wall_closed") == pytest.approx(strikes, abs=1e-10)
     assert np.min(run["wall"]) >= -1e-12
     assert is_noted(run)
+
+
+def test_a_block_on_four_feet_in_a_row_tips_as_on_the_outer_two():
+    """It slides at once with a friction that lifts all feet but the foremost."""
+
+    def tipping(places):
+        q = ds.coordinates(x="m", y="m", turn="rad")
+        feet = []
+        for k, side in enumerate(places):
+            sway = side * ca.cos(q.turn) + 0.2 * ca.sin(q.turn)
+            gap = q.y + side * ca.sin(q.turn) - 0.2 * ca.cos(q.turn)
+            slip = ca.jacobian(q.x + sway, q.vector) @ q.dot.vector
+            feet.append(ds.Contact(f"foot{k}", gap, slip=slip, friction=0.8))
+        block = ds.MechanicalSystem(
+            q,
+            kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.turn**2 / 60.0) / 2,
+            potential=GRAVITY * q.y,
+            goals=feet,
+        )
+        start = {"x": 0.0, "y": 0.2, "x_dot": 0.6, "y_dot": 0.0, "turn": 0.0, "turn_dot": 0.0}
+        return ds.solve(block, 0.2, start)
+
+    four, two = tipping([-0.1, -0.03, 0.04, 0.1]), tipping([-0.1, 0.1])
+    lost = [event.name for event in four.events if event.name.endswith("lost")]
+    assert lost == ["foot0_lost", "foot1_lost", "foot2_lost"]
+    for name in ("x", "y", "turn"):
+        assert four.end_state[name] == pytest.approx(two.end_state[name], abs=1e-11)
