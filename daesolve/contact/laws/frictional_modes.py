@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -128,6 +130,7 @@ def values_in_states(
     *,
     ended: np.ndarray | None = None,
     rest: bool = False,
+    may_creep: bool = True,
 ) -> np.ndarray:
     """Return p with contacts in these states, held by as many constraints as are independent.
 
@@ -147,6 +150,8 @@ def values_in_states(
         (2 n,) which reactions of what touches have just come to their limits; None if none have.
     rest
         Whether all rests.
+    may_creep
+        Whether slips may begin that others hold at zero, but for rounding or a hardly tilted body.
 
     Raises
     ------
@@ -171,7 +176,7 @@ def values_in_states(
         if borne is None:
             raise _undetermined_error(numbers, instant, contacts, kept)
         kept = borne
-    if contacts.is_impossible(kept):
+    if not may_creep and contacts.is_impossible(kept):
         raise ResetError(f"at t = {instant.time:.10g} s contacts begin to slide that others hold")
     for contact, side in zip(places, contacts.sides(kept).tolist(), strict=True):
         rubbing = numbers.rubbing[contact]
@@ -219,12 +224,14 @@ def bearing_modes(
     instant, slips, ended = touching
     modes, failed = list[np.ndarray](), list[ResetError]()
     # What rests under loads that change with time may be about to slide.
-    for states in (answer.states,) if rest else answer.candidates:
+    candidates = (answer.states,) if rest else answer.candidates
+    for may_creep, states in itertools.product((False, True), candidates):
+        if modes and may_creep:
+            break
         own = states_by_contact(instant, with_implied_contacts(instant, answer, states, slips))
+        also = partial(values_in_states, ended=ended, rest=rest, may_creep=may_creep)
         try:
-            mode = values_in_states(
-                numbers, instant, p, own, slips, answer.reactions, ended=ended, rest=rest
-            )
+            mode = also(numbers, instant, p, own, slips, answer.reactions)
         except ResetError as error:
             failed.append(error)
             continue
