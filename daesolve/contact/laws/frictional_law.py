@@ -36,6 +36,7 @@ from daesolve.contact.laws.frictional_modes import (
     chosen_among,
     closed_contacts,
     states_of,
+    without_left_slips,
 )
 from daesolve.contact.laws.frictional_start import begin_with_friction
 from daesolve.contact.laws.impacts_end import ImpactsEnd
@@ -192,6 +193,7 @@ class FrictionalContactLaw(SwitchingLaw):
             closed &= rates.gaps == 0.0
             jam, ended = True, np.zeros_like(ended)
             p_after, rests = self._next_mode(place, closed, rates, book, ended)
+        place = without_left_slips(self._numbers, place, rates, p_after)
         now = self._closed_contacts(place, p_after, closed, rates)
         slips = partial(self._slip_events, p, p_after)
         events = self._events_between(before, now, hit, slips)

@@ -14,6 +14,8 @@ from daesolve.contact.decisions.answers import States, sliding_state
 from daesolve.contact.laws.frictional_impacts import at
 from daesolve.contact.laws.frictional_instant import (
     ContactNumbers,
+    DecisionState,
+    Rates,
     TouchingContacts,
 )
 from daesolve.contact.laws.redundant_contacts import (
@@ -251,6 +253,26 @@ def rows_held(numbers: ContactNumbers, instant: TouchingContacts, p: np.ndarray)
         if rubbing is not None and p[rubbing.sticks] == 1.0:
             rows.append(len(places) + k)
     return rows
+
+
+def without_left_slips(
+    numbers: ContactNumbers, place: DecisionState, rates: Rates, p: np.ndarray
+) -> DecisionState:
+    """Return the place without what is left of slips that hold in p, and followed before it.
+
+    What held them has errors of its own: a gap that is zero as far as it counts, and is fed back.
+    """
+    held = (p[numbers.sticks] == 1.0) & (place.p[numbers.sticks] != 1.0)
+    new = numbers.stuck(place.p) & (rates.slips == 0.0)
+    new[numbers.rubs] &= held[:, 0]
+    if not new.any():
+        return place
+    instant = numbers.instant(place, numbers.closed(p), rates)
+    rows, count = rows_held(numbers, instant, p), len(instant.which)
+    left = np.where(new, numbers.rates(place).slips, 0.0)[instant.which]
+    wanted = -np.concatenate([np.zeros(count), left])[rows]
+    answer = instant.contacts.matrix[np.ix_(rows, rows)]
+    return place.pushed(instant.thrown[:, rows], np.linalg.solve(answer, wanted))
 
 
 def closed_contacts(
