@@ -29,6 +29,7 @@ from daesolve.contact.laws.frictional_modes import (
     values_in_states,
 )
 from daesolve.contact.laws.redundant_contacts import shares_of, with_implied_contacts
+from daesolve.contact.laws.shared_loads import said_of, share_loads
 from daesolve.contact.laws.spatial_modes import NEAR, SPRINGS, candidates, values_for_transitions
 from daesolve.contact.posing.contact_rows import contacts_in, in_space, rub
 from daesolve.core.equations.dynamics import Dynamics
@@ -161,7 +162,7 @@ def _begin_in_space(
     instant: TouchingContacts,
     rates: Rates,
 ) -> tuple[np.ndarray, list[str]]:
-    """Return the values of the first mode in space; nothing is chosen there."""
+    """Return the values of the first mode in space, and that loads are shared, in words."""
     dynamics, p = numbers.dynamics, place.p
     slips, springs = rates.slips[instant.which], beginning.choices.springs
     found = decide(instant.contacts, instant.free, slips, closure=SPRINGS if springs else None)
@@ -169,6 +170,8 @@ def _begin_in_space(
     velocities = place.x[dynamics.position_count :]
     rests = at_rest(instant, answer, velocities, _length(dynamics, place.x))
     springs = springs or (rests and not is_timed(dynamics))
+    shared = answer.motion_determined and not springs and share_loads(instant)
+    springs = springs or shared
     courses = candidates(instant, answer, slips)[0]
     terms = speeds_of(rates.slip_sizes[instant.which])
     chosen = values_for_transitions(
@@ -180,4 +183,4 @@ def _begin_in_space(
     chosen[numbers.holds[~stays]] = p[numbers.holds[~stays]]
     moving = ~rates.resting[numbers.rubs]
     chosen[numbers.slides[moving]] = 1.0
-    return chosen, []
+    return chosen, [said_of(instant)] if shared else []

@@ -29,6 +29,7 @@ from daesolve.contact.laws.frictional_law import FrictionalContactLaw
 from daesolve.contact.laws.frictional_modes import answer_of, are_chosen, chosen_among, states_of
 from daesolve.contact.laws.redundant_contacts import PARALLEL
 from daesolve.contact.laws.shared_friction import Sharing, are_split, independent, remaining
+from daesolve.contact.laws.shared_loads import check_letting_go, said_of, share_loads
 from daesolve.contact.laws.spatial_modes import (
     NEAR,
     SPRINGS,
@@ -284,6 +285,7 @@ class SpatialContactLaw(FrictionalContactLaw):
             # Only a direction was recorded.
             possible = possible[:1]
         springs = self._springs or self._stays(place, instant, answer, zero)
+        springs = springs or self._shares(place, instant, answer, (slips, gives.any()), book)
         modes = [
             self._with_best_share(place, instant, self._functions.referred(place, values))
             for courses in possible
@@ -297,6 +299,27 @@ class SpatialContactLaw(FrictionalContactLaw):
         if len(modes) > 1:
             chosen = self._agreeing_mode(place, modes, book, instant, zero)
         return self._with_turning_slips(place, chosen)
+
+    def _shares(
+        self,
+        place: DecisionState,
+        instant: TouchingContacts,
+        answer: ContactSolution,
+        letting_go: tuple[np.ndarray, np.bool],
+        book: GuardBook,
+    ) -> bool:
+        """Return whether contacts share a load that does not matter to the motion.
+
+        `letting_go` has the slips, and whether some that stick do not any more.
+        """
+        if not answer.motion_determined or not share_loads(instant):
+            return False
+        slips, ends = letting_go
+        if ends:
+            check_letting_go(instant, slips)
+        if not self._numbers.closed(place.p)[instant.which].all():
+            book.carried.said.setdefault(said_of(instant), place.time)
+        return True
 
     def _stays(
         self,

@@ -259,20 +259,63 @@ def test_four_feet_slide_and_spin_as_if_on_equal_springs_if_that_is_asked_for():
         assert (-3 * first + 4 * second - third) / (2 * step) == pytest.approx(rate, rel=1e-7)
 
 
-@pytest.mark.long
-def test_four_feet_without_a_spin_come_to_rest_as_a_point_does():
-    """Their motion is determined, whatever the loads: v^2 / (2 mu g) in the time v / (mu g)."""
+def notes_on_loads(run):
+    return [
+        note for note in run.description["notes"] if "share loads that are not determined" in note
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fall", [0.0, 0.05])
+def test_four_feet_without_a_spin_come_to_rest_as_a_point_does(fall):
+    """Their motion is determined, whatever the loads: v^2 / (2 mu g) in the time v / (mu g).
+
+    From a fall the impact takes as much of the slip as friction would have during it.
+    """
     begin = sliding(speed=(0.6, 0.2), spin=0.0)
-    with pytest.raises(ds.errors.UndeterminedContact, match="the load of the contact 'foot3'"):
-        ds.solve(four_feet(0.3), 0.4, begin)
-    run = ds.solve(four_feet(0.3), 0.4, begin, redundant="minimum-norm")
+    begin["z"] += fall
+    run = ds.solve(four_feet(0.3, closed=not fall), 0.4, begin)
+    assert len(notes_on_loads(run)) == 1
     speed, brake = math.hypot(0.6, 0.2), 0.3 * GRAVITY
-    assert [event.name for event in run.events] == [*(f"foot{k}_sticks" for k in range(4)), "rest"]
-    assert run.events[0].time == pytest.approx(speed / brake, abs=1e-11)
-    way = speed**2 / (2 * brake)
+    lands = math.sqrt(2.0 * fall / GRAVITY)
+    met = 4 if fall else 0
+    stops = [*(f"foot{k}_sticks" for k in range(4)), "rest"]
+    assert [event.name for event in run.events[met:]] == stops
+    assert run.events[met].time == pytest.approx(speed / brake, abs=1e-11)
+    way = speed * lands + (speed - brake * lands) ** 2 / (2 * brake)
     assert run["x"][-1] == pytest.approx(way * 0.6 / speed, abs=1e-12)
     assert run["y"][-1] == pytest.approx(way * 0.2 / speed, abs=1e-12)
     assert abs(run["yaw"][-1]) <= 1e-12
+
+
+@pytest.mark.slow
+def test_four_feet_that_stick_let_go_where_all_of_them_come_to_their_limit():
+    """A push through the mass centre, in the plane of the feet, is borne by all loads alike."""
+    push = {"x": 4.0 * ca.sin(2.0 * ds.time)}
+    still = sliding(speed=(0.0, 0.0), spin=0.0)
+    run = ds.solve(four_feet(0.3, force=lambda _: push), 0.6, still)
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert len(notes_on_loads(run)) == 1
+    slips = math.asin(0.3 * GRAVITY / 4.0) / 2.0
+    times = [event.time for event in run.events if event.name.endswith("_slips")]
+    assert times == pytest.approx([slips] * 4, abs=1e-10)
+    last = 0.6 - slips
+    way = math.sin(2.0 * slips) - math.sin(1.2) + 2.0 * math.cos(2.0 * slips) * last
+    assert run["x"][-1] == pytest.approx(way - 0.15 * GRAVITY * last**2, abs=1e-10)
+
+
+@pytest.mark.slow
+def test_four_feet_that_begin_to_spin_are_stopped_where_loads_decide():
+    """A torque that sets in later turns them: the loads decide how friction brakes the turning."""
+    late = ca.fmax(ds.time - 0.05, 0.0)
+    begin = sliding(speed=(0.6, 0.2), spin=0.0)
+    run = ds.solve(four_feet(0.3, force=lambda _: {"yaw": 0.3 * late**2}), 0.4, begin)
+    assert run.outcome is ds.Outcome.DEGENERATE
+    assert run.events[-1].name == "undetermined_contact"
+    assert 0.05 < run.events[-1].time < 0.1
+    assert "'foot0', 'foot1', 'foot2', 'foot3' begin to slide in different" in run.message
+    assert "redundant = 'minimum-norm'" in run.message
+    assert abs(run["yaw"][-1]) <= 1e-4
 
 
 @pytest.mark.long_beyond(2)
