@@ -126,6 +126,7 @@ def ball_on_surface(surface: Surface, pendulum: bool, one_sided: bool) -> ds.Mec
                 then=ds.Stop() if one_sided else ds.Record(),
             )
         ],
+        peaks=["required_friction"],
     )
 
 

@@ -13,12 +13,14 @@ import daesolve as ds
 from daesolve.reporting.papers import Compared, Item, Paper, Shown
 from daesolve.typing import BoundCase
 from daesolve_problems.figures import new_figure
+from daesolve_problems.largest import largest
 from daesolve_problems.papers.common import figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PROBLEM = "rolling-wheel"
+AT_REST = "where it turns, highest on the right: half the slope of the curve"
 EXCEEDED = "rolling needs more there: the event friction_exceeded ends the run"
 FEEDBACK = r"\section*{Feedback}"
 BLOCKS = r"(\\begin\{align\*\}.*?\\end\{align\*\})|\\\[\n(.*?)\n\\\]"
@@ -140,11 +142,11 @@ def condition(quick: bool) -> Shown:
 def rough(quick: bool) -> Shown:
     """Return the requirements of rolling on the ground and the curve."""
     case = ds.problem(PROBLEM).case("hoop")
-    run = case.solve(10.0, at=ds.every(0.001))
+    needed, _ = largest(case, case.solve(10.0), "required_friction")
     admissible = case.analyse("admissibility").values
     return Shown(
         [
-            Compared("coefficient of friction", "enough", float(run["required_friction"].max())),
+            Compared("coefficient of friction", "enough", needed, "", AT_REST),
             Compared(
                 "largest radius by the curvature, section 2",
                 "1 / curvature",
@@ -207,16 +209,17 @@ def grip(quick: bool) -> Shown:
     """Introduction: a drive on the axle; rolling that ends where friction is exhausted."""
     problem = ds.problem(PROBLEM)
     span = 10.0 if quick else 60.0
-    rough = problem.case("hoop").solve(span, at=ds.every(0.001))
-    climbing = problem.case("climbing")
+    hoop, climbing = problem.case("hoop"), problem.case("climbing")
+    rough = hoop.solve(span, at=ds.every(0.001))
+    needed = largest(hoop, rough, "required_friction")
     driven, calmer = climbing.solve(at=ds.every(0.002)), climbing.changed({"grip": 0.3}).solve()
-    hoop = problem.case("hoop", limited=True)
-    stopped = hoop.solve(span)
-    enough = hoop.changed({"grip": 1.12}).solve(span)
+    limited = problem.case("hoop", limited=True)
+    stopped = limited.solve(span)
+    enough = limited.changed({"grip": 1.12}).solve(span)
     work = climbing.full_parameters["drive_torque"] * (driven["phi"] - driven["theta"])
     gained = driven["energy"] - driven["energy"][0]
     rows = [
-        Compared("friction that the hoop needs", "rolls without slip", _peak(rough)),
+        Compared("friction that the hoop needs", "rolls without slip", needed[0], "", AT_REST),
         Compared("hoop on ground of 1.0: rolls until", "for ever", stopped.end_time, "s", EXCEEDED),
         Compared("hoop on ground of 1.12: ends", "for ever", enough.message or "rolls on"),
         Compared("driven wheel: climbs from x = −0.42 m to", "climbs", _farthest(driven), "m"),
@@ -224,11 +227,7 @@ def grip(quick: bool) -> Shown:
         Compared("on ground of 0.3 it rolls until", "", calmer.end_time, "s", EXCEEDED),
         Compared("its energy less the work of the drive", "", _peak_of(gained - work), "J"),
     ]
-    return Shown(rows, {"required friction": _friction_over_place(rough, driven)})
-
-
-def _peak(run: ds.Trajectory) -> float:
-    return float(np.max(run["required_friction"]))
+    return Shown(rows, {"required friction": _friction_over_place(rough, driven, needed[0])})
 
 
 def _peak_of(values: np.ndarray) -> float:
@@ -239,11 +238,12 @@ def _farthest(run: ds.Trajectory) -> float:
     return float(np.max(run["contact_x"]))
 
 
-def _friction_over_place(hoop: ds.Trajectory, driven: ds.Trajectory) -> Figure:
+def _friction_over_place(hoop: ds.Trajectory, driven: ds.Trajectory, needed: float) -> Figure:
     drawn = new_figure(8.0, 3.4)
     axes = drawn.add_subplot()
     for run, label in ((hoop, "hoop"), (driven, "driven by its pendulum")):
         axes.plot(run["contact_x"], run["required_friction"], linewidth=1.0, label=label)
+    axes.axhline(needed, color="k", linewidth=0.6, linestyle=":", label="largest, over all steps")
     axes.axhline(
         1.0, color="C3", linewidth=0.8, linestyle="--", label="grip = 1: the run ends here"
     )

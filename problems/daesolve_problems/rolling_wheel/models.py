@@ -251,6 +251,7 @@ def _system(
                 ds.Stop(),
             ),
         ],
+        peaks=["required_friction"],
     )
 
 
