@@ -33,9 +33,18 @@ PAIRS: Mapping[str, tuple[Binary, Binary]] = {
 
 
 class Traced(float):
-    """A number with the expression from which it comes."""
+    """A number with the expression from which it comes.
+
+    Attributes
+    ----------
+    expression
+        Of what changes during a motion, and of parameters.
+    period
+        Of a number that is known up to multiples of it, as an angle is; zero if it is known.
+    """
 
     expression: ca.SX
+    period: float = 0.0
 
     def __new__(cls, value: float, expression: ca.SX) -> Traced:
         """Make a number of a value and its expression."""
@@ -146,6 +155,15 @@ def column(values: Sequence[float] | np.ndarray, expression: ca.SX) -> np.ndarra
     made = np.empty(len(values), dtype=object)
     for place, value in enumerate(values):
         made[place] = Traced(float(value), expression)
+    return made
+
+
+def repeating(values: np.ndarray, period: float) -> np.ndarray:
+    """Return numbers that are known up to multiples of a period; a motion continues them."""
+    made = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        made[place] = Traced(value, value.expression)
+        made[place].period = period
     return made
 
 

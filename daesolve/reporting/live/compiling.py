@@ -37,7 +37,7 @@ def check_compiler() -> None:
         raise MissingPackageError(COMPILER, "live")
 
 
-def compiled(unit: Unit, drift: ca.Function, drawn: ca.Function) -> bytes:
+def compiled(unit: Unit, drift: ca.Function, drawn: ca.Function, derived: ca.Function) -> bytes:
     """Return the WebAssembly module of a page.
 
     Parameters
@@ -48,6 +48,8 @@ def compiled(unit: Unit, drift: ca.Function, drawn: ca.Function) -> bytes:
         (t, x, p) -> the residuals that the page shows, named "page_drift".
     drawn
         (t, x, p, shown) -> the numbers of its drawing, named "page_drawn".
+    derived
+        p -> p with the values that follow from others, named "page_derived".
 
     Raises
     ------
@@ -58,8 +60,8 @@ def compiled(unit: Unit, drift: ca.Function, drawn: ca.Function) -> bytes:
     texts = {
         **unit.texts,
         SHIM: files(__package__).joinpath(SHIM).read_text("utf-8"),
-        "page.h": _sizes(drift, drawn),
-        "drawing.c": _code([drift, drawn]),
+        "page.h": _sizes(drift, drawn, derived),
+        "drawing.c": _code([drift, drawn, derived]),
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
@@ -73,12 +75,13 @@ def compiled(unit: Unit, drift: ca.Function, drawn: ca.Function) -> bytes:
         return made.read_bytes()
 
 
-def _sizes(drift: ca.Function, drawn: ca.Function) -> str:
+def _sizes(drift: ca.Function, drawn: ca.Function, derived: ca.Function) -> str:
+    functions = drift, drawn, derived
     numbers = {
         "DRIFT": drift.nnz_out(0),
         "DRAWN": drawn.nnz_out(0),
-        "WORK": max(drift.sz_w(), drawn.sz_w()),
-        "INTEGERS": max(drift.sz_iw(), drawn.sz_iw()),
+        "WORK": max(function.sz_w() for function in functions),
+        "INTEGERS": max(function.sz_iw() for function in functions),
         "ROWS": ROWS,
     }
     return "".join(f"#define PAGE_{name} {number}\n" for name, number in numbers.items())

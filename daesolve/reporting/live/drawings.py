@@ -20,6 +20,8 @@ SAMPLES = 200
 """Samples of the stored run that its drawing is made from."""
 SAME = 1e-9
 """How far a number may be from that of the stored drawing, relative to the largest of its kind."""
+DIGITS = 8
+"""Of the numbers of a drawing."""
 NOTHING = ca.SX(0, 1)
 CHANGED = 1.1
 """The factor by which a parameter is changed to see which shapes follow."""
@@ -35,6 +37,8 @@ class LiveDrawing:
         Its shapes as data; None if there is nothing to draw.
     columns
         The names of the numbers that `function` computes.
+    periods
+        Of those that are known up to multiples of a period.
     function
         (t, x, p, shown) -> these numbers, named "page_drawn".
     fixed
@@ -47,6 +51,7 @@ class LiveDrawing:
 
     stored: Mapping[str, Any] | None
     columns: tuple[str, ...]
+    periods: Mapping[str, float]
     function: ca.Function
     fixed: tuple[tuple[str, ...], ...]
     axes: np.ndarray | None
@@ -85,7 +90,7 @@ def live_drawing(live: LiveRun) -> LiveDrawing:
     told = document(live.run.thinned(SAMPLES), live.origin.identity)
     known = None if rule is None else rule(told)
     if rule is None or known is None:
-        return LiveDrawing(None, (), empty, (), None, ("It has no drawing.",))
+        return LiveDrawing(None, (), {}, empty, (), None, ("It has no drawing.",))
     try:
         followed = rule(_traced(told, arguments))
     except Exception:  # It is a plugin's, and made for plain numbers.
@@ -116,8 +121,8 @@ def live_drawing(live: LiveRun) -> LiveDrawing:
     series = {*live.run.states, *live.run.outputs, *live.run.reactions, *known.series, "t"}
     entries = [{**entry, "moves": moves(shape, series)} for shape, entry in drawn]
     stored = {
-        "shapes": entries,
-        "camera": camera,
+        "shapes": shortened(entries),
+        "camera": shortened(camera),
         "xLabel": known.x_label,
         "yLabel": known.y_label,
         "inSpace": known.in_space,
@@ -127,6 +132,7 @@ def live_drawing(live: LiveRun) -> LiveDrawing:
     return LiveDrawing(
         stored if entries else None,
         tuple(numbers.columns),
+        numbers.periods,
         numbers.function,
         tuple(fixed[place] for place in kept),
         known.axes if known.in_space else None,
@@ -158,6 +164,7 @@ class _Numbers:
     def __init__(self, arguments: _Arguments, live: LiveRun, told: Document) -> None:
         self.arguments = arguments
         self.columns: dict[str, ca.SX] = {}
+        self.periods: dict[str, float] = {}
         self._live, self._told = live, told
         self._constants: dict[str, str] = {}
 
@@ -177,14 +184,18 @@ class _Numbers:
                 expression = ca.SX(float(known[0]))
             else:
                 expression = entry.expression
-            if self._agrees(expression, known):
+            period = entry.period if isinstance(entry, Traced) else 0.0
+            if self._agrees(expression, known, period):
                 self.columns[name] = expression
+                self.periods |= {name: period} if period else {}
             else:
                 lost.add(name)
         return lost
 
-    def _agrees(self, expression: ca.SX, known: np.ndarray) -> bool:
+    def _agrees(self, expression: ca.SX, known: np.ndarray, period: float) -> bool:
         own = self._evaluated(expression)
+        if period:
+            own = own + period * np.round((known - own) / period)
         both = np.isfinite(known)
         size = max(float(np.max(np.abs(known[both]), initial=0.0)), 1e-300)
         return bool(np.all(np.abs(own[both] - known[both]) <= SAME * size))
@@ -287,3 +298,12 @@ def _alike(one: Any, other: Any, known: Mapping[str, float]) -> bool:
     if isinstance(one, float) and isinstance(other, float):
         return abs(one - other) <= SAME * max(abs(one), abs(other))
     return bool(one == other)
+
+
+def shortened(value: Any) -> Any:
+    """Return data with numbers of as many digits as can be seen."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if is_mapping(value):
+        return {name: shortened(part) for name, part in value.items()}
+    return [shortened(part) for part in value] if is_list(value) else value

@@ -12,17 +12,19 @@
 /* (t, x, p) -> residuals, and (t, x, p, shown) -> numbers of the drawing; they are generated. */
 int page_drift(const double **, double **, long long int *, double *, int);
 int page_drawn(const double **, double **, long long int *, double *, int);
+/* p -> p with the values that follow from others. */
+int page_derived(const double **, double **, long long int *, double *, int);
 
 #define ROW (1 + 2 * MODEL_STATES + MODEL_SHOWN + PAGE_DRIFT + PAGE_DRAWN)
 
 static fmi3Instance instance;
 static char reason[MESSAGE], happened[WORDS];
 static size_t said;
-static double rows[PAGE_ROWS * ROW];
+static double rows[PAGE_ROWS * ROW], derived[COUNT(MODEL_VALUES)];
 static double page_work[COUNT(PAGE_WORK)];
 static long long int page_integers[COUNT(PAGE_INTEGERS)];
 static double reached;
-static int ended, lost;
+static int ended, lost, changed;
 
 static void hear(fmi3InstanceEnvironment environment, fmi3Status status, fmi3String category,
                  fmi3String message) {
@@ -54,7 +56,7 @@ EXPORTED(forget) void page_forget(void) { happened[said = 0] = 0; }
 EXPORTED(begin) int page_begin(double tolerance, double start) {
   if (instance) fmi3FreeInstance(instance);
   reason[0] = 0;
-  ended = lost = 0;
+  ended = lost = changed = 0;
   page_forget();
   instance = fmi3InstantiateCoSimulation("page", MODEL_TOKEN, NULL, fmi3False, fmi3True, fmi3False,
                                          fmi3False, NULL, 0, NULL, hear, NULL);
@@ -64,13 +66,30 @@ EXPORTED(begin) int page_begin(double tolerance, double start) {
 }
 
 EXPORTED(put) int page_put(unsigned reference, double value) {
+  changed = 1;
   fmi3ValueReference references[] = {reference};
   return (int)fmi3SetFloat64(instance, references, 1, &value, 1);
 }
 
+/* Let a state keep its value when the start is made consistent, though nobody set it. */
+EXPORTED(keep) void page_keep(unsigned reference) {
+  ((Unit *)instance)->now.moved[reference - 1] = 1;
+}
+
+static void derive(void) {
+  const double *now = ((const Unit *)instance)->now.p, *from[] = {now};
+  double *to[] = {derived};
+  page_derived(from, to, page_integers, page_work, 0);
+  for (unsigned k = 0; k < MODEL_VALUES; ++k)
+    if (derived[k] != now[k]) page_put(1 + 2 * MODEL_STATES + k, derived[k]);
+}
+
 EXPORTED(start) int page_start(double start) {
   reached = start;
-  return (int)fmi3ExitInitializationMode(instance);
+  if (changed) derive();
+  fmi3Status status = fmi3ExitInitializationMode(instance);
+  ended = status == fmi3Warning; /* the motion ends at its start */
+  return (int)status;
 }
 
 static fmi3Status get(fmi3ValueReference first, size_t count, double *values) {

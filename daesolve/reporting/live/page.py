@@ -23,6 +23,7 @@ from daesolve.reporting.live.compiling import check_compiler, compiled
 from daesolve.reporting.live.drawings import LiveDrawing, live_drawing
 from daesolve.reporting.live.posing import LiveRun, Slider, live_run
 from daesolve.reporting.live.running import Machine
+from daesolve.reporting.sampling import visible_turns
 
 TOLERANCE = 1e-14
 """Of a step, relative to the size of each state."""
@@ -30,6 +31,8 @@ SECONDS = 60.0
 """s, the longest motion that a page computes by default."""
 RATE = 25.0
 """Rows a second, where time is short."""
+TURNS = 12
+"""Rows from one turning point of the fastest state to the next."""
 FEWEST, MOST = 400, 6000
 """Rows of a motion."""
 TRUSTED = 1e-11
@@ -130,7 +133,7 @@ def live(
         )
     end = _followed(live_, begin) if until is None else float(until)
     drawing = live_drawing(live_)
-    module = compiled(live_.unit, live_.drift, drawing.function)
+    module = compiled(live_.unit, live_.drift, drawing.function, live_.following[0])
     checks, expected = _checked(live_, module, end)
     stored, run_ = live_.origin.identity, live_.run
     name = title({"problem": None, "case": None, "model": None, **stored}) or "Live run"
@@ -219,7 +222,9 @@ def _data(
     """Return the data for the script of the page."""
     variables, problem = live.unit.sheet.variables, live.prepared.problem
     begin = live.prepared.start_time
-    count = int(min(MOST, max(FEWEST, RATE * (end - begin))))
+    turns = max((visible_turns(column) for column in live.run.states.values()), default=0)
+    rate = max(RATE, TURNS * turns / (live.run.end_time - begin))
+    count = int(min(MOST, max(FEWEST, rate * (end - begin))))
     watched = [{"name": entry.name, "kind": entry.kind} for entry in problem.watched]
     return {
         "module": base64.b64encode(gzip.compress(module, 9, mtime=0)).decode(),
@@ -228,13 +233,16 @@ def _data(
         "end": end,
         "last": live.run.end_time,
         "count": count,
-        "rate": RATE,
+        "rate": rate,
         "most": MOST,
         "states": [{"name": state.name, "unit": state.unit} for state in live.states],
         "allStates": len(variables.states),
+        "positions": live.prepared.dynamics.position_count,
+        "kept": live.kept,
         "shown": [{"name": n, "unit": u, "kind": k} for n, u, k in variables.shown],
         "drift": watched,
         "columns": list(drawing.columns),
+        "periods": dict(drawing.periods),
         "values": {value.name: value.default for value in variables.values},
         "sliders": [_slider(slider) for slider in live.sliders],
         "drawing": drawing.stored,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from math import isclose, nan
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.formulations import Feedback
-from daesolve.core.posing.symbols import Interval
+from daesolve.core.formulations.problem import OdeProblem
+from daesolve.core.posing.symbols import Interval, symbol
 from daesolve.core.preparation.lately import prepare_once
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.samples import StoredSamples
 from daesolve.core.results.trajectory.trajectory import Trajectory
-from daesolve.errors import DaesolveError, Tell, UnsupportedError
+from daesolve.errors import DaesolveError, Named, Tell, UnsupportedError
 from daesolve.export.fmu.exporting import Unit, unit_of_prepared
 from daesolve.export.fmu.variables import (
     FIXED,
@@ -27,6 +29,7 @@ from daesolve.export.fmu.variables import (
     UnitValue,
 )
 from daesolve.export.named import StartRule
+from daesolve.multibody.drawing.traced import Traced, expression_of
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.resuming import problem_of, reopened
 from daesolve.plugins.ruled_starts import settled as read_by
@@ -35,6 +38,8 @@ from daesolve.verification.auditor import Auditor
 
 CHANGED = (0.5, 0.9, 0.999, 1.001, 1.1, 2.0)
 """Factors by which a parameter is changed to see whether derived values follow."""
+SAME = 1e-12
+"""How far an expression may be from what it stands for, relative to its size or to 1."""
 SPREAD = 2.0
 """How far a slider without declared bounds goes, in its stored value."""
 
@@ -101,10 +106,16 @@ class LiveRun:
         """The states that have names, without work integrals."""
         return self.unit.sheet.variables.states[: len(self.prepared.problem.labels.states)]
 
+    @property
+    def kept(self) -> list[int]:
+        """The references of the states that the run was given to keep."""
+        given = self.prepared.request.initial
+        return [1 + place for place, state in enumerate(self.states) if state.name in given]
+
     @cached_property
-    def locked(self) -> Mapping[str, str]:
-        """The parameters that the page must not change, with the reason."""
-        return {} if self.case is None else _locked(self.case)
+    def following(self) -> tuple[ca.Function, Mapping[str, str]]:
+        """The values that follow from others, and the parameters that the page must not change."""
+        return _following(self.case, self.prepared.problem)
 
     @cached_property
     def sliders(self) -> tuple[Slider, ...]:
@@ -133,7 +144,7 @@ class LiveRun:
         high = min(high, declared.high) if np.isfinite(declared.high) else high
         if declared.open_low and low == declared.low:
             low += (high - low) / 100
-        why = self.locked.get(value.name, "")
+        why = self.following[1].get(value.name, "")
         return Slider(value.name, value.unit, kind, reference, default, low, high, declared, why)
 
     @cached_property
@@ -187,46 +198,122 @@ def live_run(
 
 
 def _rule(case: BoundCase | None) -> StartRule | None:
-    return None if case is None else case.settled[1]
+    """Return how the start of a case follows from parameters; None if only code says it."""
+    if case is None:
+        return None
+    return case.settled[1] or _followed_rule(case)
 
 
-def _locked(case: BoundCase) -> dict[str, str]:
-    """Return the parameters from which values follow that only the problem's code computes."""
-    derived = case.problem.derived
-    given = case.full_start, case.full_parameters, case.problem.meaning(case.full_structure)
-    found = {
-        name: f"{name} follows from the other values, by code that is not in this page"
-        for name in case.derived
+def _followed_rule(case: BoundCase) -> StartRule | None:
+    """Return the same, followed with numbers that carry expressions through functions of NumPy."""
+    rule = case.problem.start_rule(case.model)
+    if rule is None:
+        return None
+    start, parameters = case.full_start, case.full_parameters
+    structure = case.problem.meaning(case.full_structure)
+    symbols = {name: symbol(name) for name in parameters}
+    # What follows from others is not set: its own value says that it follows.
+    free = {*case.system.parameters.names} - {*case.derived}
+    traced = {
+        name: Traced(value, symbols[name]) if name in free else value
+        for name, value in parameters.items()
     }
-    if derived is None:
-        return found
-    start, parameters, structure = given
-    for name in sorted(read_by([derived], *given)):
-        followed = _followed(case, name, parameters, structure, start)
-        if followed:
-            found[name] = (
-                f"{', '.join(followed)} would follow from {name} by code that is not in this "
-                "page: run the case again with another value"
-            )
-    return found
-
-
-def _followed(
-    case: BoundCase,
-    name: str,
-    parameters: Mapping[str, float],
-    structure: Mapping[str, Any],
-    start: Mapping[str, float],
-) -> list[str]:
-    """Return the derived values that change with a parameter."""
-    derived = case.problem.derived
-    assert derived is not None
-    found: dict[str, None] = {}
-    for factor in CHANGED:
-        value = parameters[name] * factor or factor - 1.0
+    try:
+        found: Any = rule(start, Named(traced, "parameter"), structure)
+        states = {str(name): expression_of(value) for name, value in found.items()}
+    except Exception:  # It is a plugin's, and made for plain numbers.
+        return None
+    own = ca.Function("own", [*symbols.values()], [ca.vertcat(ca.SX(0, 1), *states.values())])
+    read = sorted(read_by([rule], start, parameters, structure) & free)
+    for changed in [{}, *_changed(read, parameters)]:
+        values = {**parameters, **changed}
         try:
-            values = derived(start, {**parameters, name: value}, structure)
+            known: Any = rule(start, Named(values, "parameter"), structure)
         except (DaesolveError, ArithmeticError, ValueError):
             continue
-        found |= {key: None for key, one in values.items() if one != case.derived.get(key)}
+        numbers = np.asarray(own(*values.values())).ravel()
+        wanted = np.array([float(known[name]) for name in states])
+        if np.any(np.abs(numbers - wanted) > SAME * np.maximum(1.0, np.abs(wanted))):
+            return None
+    return StartRule(symbols, states)
+
+
+def _changed(names: Sequence[str], parameters: Mapping[str, float]) -> Iterator[dict[str, float]]:
+    """Return changes of one parameter each."""
+    for name in names:
+        for factor in CHANGED:
+            yield {name: parameters[name] * factor or factor - 1.0}
+
+
+def _following(case: BoundCase | None, problem: OdeProblem) -> tuple[ca.Function, dict[str, str]]:
+    """Return the values that a problem derives from others, and what a page must not change.
+
+    Returns
+    -------
+    tuple
+        p -> p with these values, named "page_derived"; and by the name of a parameter the reason
+        why it is fixed: values follow from it by code alone.
+    """
+    p = problem.rhs.sx_in(2)
+    follows = ca.SX(p)
+    if case is None or case.problem.derived is None:
+        return ca.Function("page_derived", [p], [p]), {}
+    names = list(problem.values)
+    fixed = {
+        name: f"{name} follows from the other values" for name in case.derived if name in names
+    }
+    given = case.full_start, case.full_parameters, case.problem.meaning(case.full_structure)
+    derive = partial(_derived, case, given)
+    read = sorted((read_by([case.problem.derived], *given) & {*names}) - {*case.derived})
+    traced = {name: Traced(given[1][name], p[names.index(name)]) for name in read}
+    try:
+        found = derive(traced)
+    except Exception:  # It is a plugin's, and made for plain numbers.
+        found = {}
+    expressions = {name: expression_of(value) for name, value in found.items() if name in names}
+    function = ca.Function("found", [p], [ca.vertcat(ca.SX(0, 1), *expressions.values())])
+    for name in read:
+        followed = _unfollowed(derive, function, list(expressions), (name, given[1][name]), problem)
+        if followed:
+            fixed[name] = f"{', '.join(followed)} would follow from {name} by code that is not here"
+    for name, expression in expressions.items():
+        follows[names.index(name)] = expression
+    return ca.Function("page_derived", [p], [ca.densify(follows)], {"cse": True}), fixed
+
+
+def _derived(
+    case: BoundCase,
+    given: tuple[Mapping[str, float], Mapping[str, float], Mapping[str, Any]],
+    changed: Mapping[str, float],
+) -> Mapping[str, float]:
+    """Return the derived values of a case with other values of parameters."""
+    start, parameters, structure = given
+    rule = case.problem.derived
+    assert rule is not None
+    return rule(start, Named({**parameters, **changed}, "parameter"), structure)
+
+
+def _unfollowed(
+    derive: Callable[[Mapping[str, float]], Mapping[str, float]],
+    function: ca.Function,
+    names: Sequence[str],
+    parameter: tuple[str, float],
+    problem: OdeProblem,
+) -> list[str]:
+    """Return the derived values that change with a parameter, but whose expressions do not."""
+    name, value = parameter
+    found: dict[str, None] = {}
+    base = problem.value_vector(problem.values)
+    for factor in CHANGED:
+        other = value * factor or factor - 1.0
+        try:
+            known = derive({name: other})
+        except (DaesolveError, ArithmeticError, ValueError):
+            continue
+        p = base.copy()
+        p[list(problem.values).index(name)] = other
+        own = np.asarray(function(p)).ravel()
+        for one, number in zip(names, own.tolist(), strict=True):
+            if not isclose(number, known.get(one, nan), rel_tol=1e-12, abs_tol=1e-300):
+                found[one] = None
     return list(found)

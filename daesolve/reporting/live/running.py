@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Self
@@ -58,6 +58,7 @@ class Machine:
         count: int,
         tolerance: float,
         given: Mapping[int, float] | None = None,
+        kept: Iterable[int] = (),
     ) -> np.ndarray:
         """Return the motion at even times, row by row as a page has it.
 
@@ -71,6 +72,8 @@ class Machine:
             Of a step.
         given
             The values to set before the start, by their references.
+        kept
+            References of states that keep their value when the start is made consistent.
 
         Raises
         ------
@@ -81,6 +84,8 @@ class Machine:
         self._check(self._call("begin", tolerance, begin))
         for reference, value in (given or {}).items():
             self._check(self._call("put", reference, value))
+        for reference in kept:
+            self._call("keep", reference)
         self._check(self._call("start", begin))
         step, width, done = (end - begin) / count, self._call("width"), 0
         parts: list[np.ndarray] = []

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.multibody.drawing.traced import repeating
 from daesolve_problems.figures import Document, column
 from daesolve_problems.omni_vehicle import wheels as anywhere
 from daesolve_problems.omni_vehicle.geometry import Vehicle, parameters, pitch, vehicle
@@ -68,8 +69,8 @@ class Sizes:
     @property
     def extent(self) -> float:
         """The largest distance of a part of the vehicle from its centre, m."""
-        reach = math.hypot(self.wheel_radius, self.roller_radius)
-        return max(math.hypot(wheel.x, wheel.y) for wheel in self.wheels) + reach
+        reach = np.hypot(self.wheel_radius, self.roller_radius)
+        return max(np.hypot(wheel.x, wheel.y) for wheel in self.wheels) + reach
 
 
 def sizes(document: Document) -> Sizes:
@@ -145,8 +146,11 @@ def turns(document: Document) -> tuple[dict[str, np.ndarray], dict[str, np.ndarr
     for i, wheel in enumerate(car.wheels, start=1):
         chi = column(document, f"chi_{i}")
         rate, _ = contact_speed(car, wheel, nu, chi)
-        whole = np.empty_like(chi)
-        whole[order] = continued(times[order], chi[order], rate[order], pitch(car.rollers))
+        if chi.dtype == object:  # with expressions, from which the order of samples does not follow
+            whole = repeating(chi, float(pitch(car.rollers)))
+        else:
+            whole = np.empty_like(chi)
+            whole[order] = continued(times[order], chi[order], rate[order], pitch(car.rollers))
         angles[f"turn_{i}"], rates[f"turn_dot_{i}"] = whole, rate
     return angles, rates
 

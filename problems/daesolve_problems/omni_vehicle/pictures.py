@@ -117,7 +117,7 @@ def platform_shapes(radius: float, wheels: Iterable[tuple[float, float]]) -> lis
 
 def on_platform(x: float, y: float) -> Point:
     """Return a point that is fixed to the platform, in its axes."""
-    return Polar(CENTRE, math.hypot(x, y), Linear({"theta": 1.0}, math.atan2(y, x)))
+    return Polar(CENTRE, np.hypot(x, y), Linear({"theta": 1.0}, np.arctan2(y, x)))
 
 
 def _wheel_shapes(car: Sizes, number: int, wheel: Wheel) -> list[Shape]:
@@ -156,10 +156,10 @@ def _roller(car: Sizes, wheel: Wheel, chi: Linear) -> list[tuple[float, Cosine]]
     for s, w in outline:
         across, shortened = s * sine + w * cosine, s * cosine - w * sine
         # r sin(chi) + shortened cos(chi) as one cosine
-        reach = math.hypot(car.roller_axis_radius, shortened)
-        phase = math.atan2(car.roller_axis_radius, shortened)
+        reach = np.hypot(car.roller_axis_radius, shortened)
+        phase = np.arctan2(car.roller_axis_radius, shortened)
         ahead = Linear(chi.terms, chi.constant - phase)
-        found.append((float(across), Cosine(reach, ahead)))
+        found.append((across, Cosine(reach, ahead)))
     return found
 
 

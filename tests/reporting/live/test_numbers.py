@@ -1,0 +1,123 @@
+"""The numbers of live pages against `ds.solve`, outside of a browser but with the same module."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.reporting.live.compiling import compiled
+from daesolve.reporting.live.drawings import live_drawing
+from daesolve.reporting.live.page import TOLERANCE, live
+from daesolve.reporting.live.posing import live_run
+from daesolve.reporting.live.running import Machine
+
+from .pendulum import END, PENDULUM, START, run
+
+pytest.importorskip("ziglang", reason="the compiler of live pages is not installed")
+pytest.importorskip("wasmtime", reason="the engine that checks live pages is not installed")
+
+pytestmark = pytest.mark.slow
+SAME = 1e-11
+"""What a page promises, relative to the largest value of each state, at least 1."""
+ADDED = 250_000
+"""Bytes that a page may add."""
+
+
+@pytest.fixture(scope="module")
+def known():
+    return live_run(run())
+
+
+@pytest.fixture(scope="module")
+def module(known):
+    return compiled(known.unit, known.drift, live_drawing(known).function, known.following[0])
+
+
+def ends(known, module, given=(), end=END, kept=()):
+    """Return the end of a motion with other values, by name."""
+    sliders = {(slider.kind, slider.name): slider.reference for slider in known.sliders}
+    values = {sliders[name]: value for name, value in dict(given).items()}
+    with Machine(module) as machine:
+        row = machine.rows((0.0, end), 7, TOLERANCE, values, kept)[-1]
+    return dict(zip([state.name for state in known.states], row[1:], strict=False))
+
+
+def test_other_parameters_and_inputs_give_the_motion_that_solve_gives(known, module):
+    # The start follows: y of the rod's length, and the impacts come at other times.
+    given = {("parameter", "length"): 1.2, ("parameter", "gravity"): 7.0, ("input", "wind"): 0.8}
+    assert known.kept == [1]
+    found = ends(known, module, given, kept=known.kept)
+    other = run(parameters={"length": 1.2, "gravity": 7.0}, inputs={"wind": 0.8})
+    assert other.event_count > 2
+    for name, value in found.items():
+        assert value == pytest.approx(other.end_state[name], abs=SAME * 10)
+
+
+def test_another_start_is_made_consistent_and_moves_as_solve_moves_it(known, module):
+    given = {("start", "x"): 0.5, ("start", "x_dot"): 0.3}
+    found = ends(known, module, given)
+    other = ds.solve(
+        PENDULUM, END, {"x": 0.5, "x_dot": 0.3}, guess={"y": -0.4}, inputs={"wind": 0.0}
+    )
+    for name, value in found.items():
+        assert value == pytest.approx(other.end_state[name], abs=SAME * 10)
+
+
+def test_a_page_is_checked_when_it_is_made_and_says_what_was_found(known):
+    page = live(known.run)
+    assert page.difference < SAME
+    assert re.search(r"when this page was made: at\s+t = 5 s its motion is\s+\S+", page.text)
+    assert "<strong>" not in page.text.split('id="trust"')[1].split("</section>")[0]
+    assert len(page.text.encode()) < ADDED
+    assert page.name in repr(page)
+
+
+def test_the_page_says_how_far_it_is_from_a_run_that_is_elsewhere(known):
+    from dataclasses import replace
+
+    end = {**known.run.end_state, "x": known.run.end_state["x"] + 1e-6}
+    page = live(replace(known.run, end_state=end))
+    assert page.difference == pytest.approx(1e-6, rel=1e-3)
+    assert re.search(r"<strong>1e-6</strong>\s+from the stored run", page.text)
+
+
+def test_the_module_in_the_page_needs_nothing_from_outside(known):
+    import wasmtime
+
+    data = json.loads(re.search(r'id="live"[^>]*>(.*?)</script>', live(known.run).text, re.S)[1])
+    module = gzip.decompress(base64.b64decode(data["module"]))
+    assert list(wasmtime.Module(wasmtime.Engine(), module).imports) == []
+    assert not re.search(r"https?://(?!www\.w3\.org)", live(known.run).text)
+
+
+def test_refusals_are_the_sentences_of_the_unit(known, module):
+    with pytest.raises(ds.errors.UnsupportedError, match="no start with the given values"):
+        ends(known, module, {("start", "x"): 2.0})
+    with pytest.raises(ds.errors.UnsupportedError, match="mass is -1, beyond its range"):
+        ends(known, module, {("parameter", "mass"): -1.0})
+
+
+def test_derived_values_follow_in_the_page():
+    case = ds.problem("omni-rolling").case("twist")
+    known = live_run(case.solve(10.0))
+    module = compiled(known.unit, known.drift, live_drawing(known).function, known.following[0])
+    found = ends(known, module, {("parameter", "platform_mass"): 1.3}, 10.0)
+    other = case.changed({"platform_mass": 1.3}).solve(10.0)
+    largest = [max(1.0, float(np.max(np.abs(other.states[name])))) for name in found]
+    off = [abs(found[name] - other.end_state[name]) for name in found]
+    assert max(np.array(off) / largest) < SAME
+    fixed = {slider.name for slider in known.sliders if slider.locked}
+    assert fixed == {
+        *("wheel_radius", "total_mass", "vehicle_inertia", "wheel_inertia"),
+        *("roller_inertia", "velocity_scale"),
+    }
+
+
+def test_a_start_value_of_the_run_is_that_of_the_page(known):
+    assert dict(START)["x"] == next(one.value for one in known.sliders if one.name == "x")

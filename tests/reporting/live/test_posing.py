@@ -1,0 +1,150 @@
+"""What of a run becomes live: sliders in declared ranges, refusals, what a drawing follows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.errors import MissingPackageError
+from daesolve.multibody.drawing import Circle, Dot, Drawing, Line, Polar, Trace
+from daesolve.reporting.live import compiling
+from daesolve.reporting.live.drawings import live_drawing
+from daesolve.reporting.live.page import live
+from daesolve.reporting.live.posing import live_run
+
+from .pendulum import PENDULUM, run
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    return live_run(run(inputs={"wind": 0.5}))
+
+
+def test_there_is_a_slider_for_each_parameter_input_and_start(pendulum):
+    found = {(slider.kind, slider.name) for slider in pendulum.sliders}
+    assert found == {
+        *(("parameter", name) for name in ("mass", "length", "gravity", "wall")),
+        ("input", "wind"),
+        *(("start", name) for name in ("x", "y", "x_dot", "y_dot")),
+    }
+    sliders = {slider.name: slider for slider in pendulum.sliders}
+    assert sliders["wind"].value == 0.5
+    for slider in pendulum.sliders:
+        assert slider.low < slider.value < slider.high or slider.value == slider.low == 0.0
+        assert slider.declared is None or {slider.low, slider.high} <= _in(slider)
+    assert sliders["mass"].low > 0.0
+
+
+def _in(slider):
+    return {end for end in (slider.low, slider.high) if end in slider.declared}
+
+
+def test_declared_bounds_end_a_slider():
+    x = ds.states(x="m")
+    p = ds.parameters(share=(0.2, "", ds.Interval(-0.5, 0.25)))
+    found = live_run(ds.solve(ds.ControlSystem(x, {"x": -p.share * x.x}, p), 1.0, {"x": 1.0}))
+    (slider,) = [one for one in found.sliders if one.kind == "parameter"]
+    assert (slider.low, slider.high) == (0.0, 0.25)
+
+
+def test_what_a_unit_cannot_do_is_named_when_the_page_is_made():
+    two = ds.MechanicalSystem(
+        PENDULUM.coordinates,
+        PENDULUM.parameters,
+        kinetic=(PENDULUM.coordinates.dot.x**2 + PENDULUM.coordinates.dot.y**2) / 2,
+        goals=[
+            ds.Contact("left", PENDULUM.coordinates.x, closed=False),
+            ds.Contact("floor", PENDULUM.coordinates.y, closed=False),
+        ],
+    )
+    moved = ds.solve(two, 0.1, {"x": 1.0, "y": 1.0})
+    with pytest.raises(ds.errors.UnsupportedError, match=r"left.*floor"):
+        live_run(moved)
+
+
+def test_a_run_that_goes_back_or_has_lost_its_equations_is_refused():
+    import pickle
+
+    x = ds.states(x="m")
+    back = ds.solve(ds.ControlSystem(x, {"x": -x.x}), -0.1, {"x": 1.0})
+    with pytest.raises(ds.errors.UnsupportedError, match="goes back in time"):
+        live_run(back)
+    with pytest.raises(ds.errors.UnsupportedError, match="store the run and give its directory"):
+        live_run(pickle.loads(pickle.dumps(run())))
+
+
+def test_without_the_compiler_one_sentence_names_the_command(monkeypatch):
+    monkeypatch.setattr(compiling, "find_spec", lambda name: None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'daesolve\[live\]'"):
+        live(run())
+
+
+@pytest.mark.parametrize("until", [0.0, -1.0, 5.1, math.nan, True, "5"])
+def test_a_page_ends_within_the_run(until):
+    if compiling.find_spec("ziglang") is None:
+        pytest.skip("the compiler of live pages, ziglang, is not installed")
+    with pytest.raises(ds.errors.OutOfRangeError, match="the run goes from 0 s to 5 s"):
+        live(run(), until=until)
+
+
+# -- drawings ------------------------------------------------------------------------------------
+
+
+def _drawn(rule):
+    """Return the live drawing of a pendulum that a rule draws."""
+    from dataclasses import replace
+
+    moved = live_run(run())
+    return moved, live_drawing(replace(moved, origin=replace(moved.origin, rule=rule)))
+
+
+def _values(moved, drawing, parameters=()):
+    """Return the numbers of a drawing at the start, by name."""
+    problem = moved.prepared.problem
+    p = problem.value_vector({**problem.values, **dict(parameters)})
+    shown = np.zeros(len(moved.unit.sheet.variables.shown))
+    numbers = np.asarray(drawing.function(0.0, moved.prepared.initial, p, shown)).ravel()
+    return dict(zip(drawing.columns, numbers, strict=True))
+
+
+def test_series_and_sizes_of_a_drawing_follow_states_and_parameters():
+    def rule(document):
+        x, y = (document["states"][name] for name in "xy")
+        angle = np.arctan2(y, x)
+        size = 0.1 * document["parameters"]["length"]
+        bob = Polar((0.0, 0.0), "length", "angle")
+        return Drawing(
+            [Line([(0, 0), bob]), Circle(bob, size), Trace(bob)], series={"angle": angle}
+        )
+
+    moved, drawing = _drawn(rule)
+    assert drawing.columns[0] == "angle"
+    assert drawing.fixed == ((), (), ())
+    assert drawing.notes == ()
+    found = _values(moved, drawing, {"length": 3.0})
+    assert found["angle"] == pytest.approx(math.atan2(-math.sqrt(0.19), 0.9), rel=1e-12)
+    assert found[drawing.stored["shapes"][1]["radius"]] == pytest.approx(0.3, rel=1e-15)
+
+
+def test_parts_that_follow_from_the_whole_run_are_left_out_and_named():
+    def rule(document):
+        way = np.cumsum(np.abs(np.array(document["states"]["x"], dtype=float)))
+        return Drawing([Dot(("x", "y")), Dot(("way", 0.0))], series={"way": way})
+
+    _, drawing = _drawn(rule)
+    assert [shape["kind"] for shape in drawing.stored["shapes"]] == ["dot"]
+    (note,) = drawing.notes
+    assert "follow from the whole run" in note
+
+
+def test_a_shape_that_does_not_follow_a_parameter_says_so():
+    def rule(document):
+        # The function of the standard library knows no expressions.
+        size = math.cos(document["parameters"]["length"])
+        return Drawing([Dot(("x", "y")), Circle(("x", "y"), size)])
+
+    _, drawing = _drawn(rule)
+    assert drawing.fixed == ((), ("length",))
