@@ -15,12 +15,12 @@ import numpy as np
 import scipy
 
 from daesolve.contact.following import TIME, DensePath, first_positive, follow
-from daesolve.contact.friction.direction_flow import BranchFollower, attraction, attractor_from
-from daesolve.contact.friction.sliding import Sliding
-from daesolve.contact.friction.sticking import ShortLoads
-from daesolve.contact.friction.stiction import YieldingBody, resting_body
+from daesolve.contact.friction.direction_flow import BranchFollower
+from daesolve.contact.friction.held_loads import HeldLoads
+from daesolve.contact.friction.loosening import Loose, Loosening, depart
+from daesolve.contact.friction.sliding import Sliding, refuse_open
 from daesolve.contact.friction.variants import with_variant
-from daesolve.contact.posing.guides import FRICTION_WORK, RELEASED
+from daesolve.contact.posing.guides import FRICTION_WORK, RELEASED, SLOW_ENERGY, SLOW_PART
 from daesolve.core.events.law import Ending, Stretch, StretchEvent
 from daesolve.core.expressions.singular_values import rank
 from daesolve.core.results.trajectory.results import StepBlock
@@ -42,6 +42,9 @@ UNKNOWN = 1.0 / 64.0
 """A share of the longest step that is short enough if loads within it have no known bound."""
 ACCURACY = 1e-13
 """Relative and absolute error of a step of the motion imposed by a guide."""
+UNFELT = 1e-40
+"""The slowest start of a motion in space, as a fraction of what accelerations give in a second: its
+friction needs a direction."""
 TOGETHER = 1e-12
 """Guards that pass within this fraction of the longest step pass together."""
 
@@ -87,11 +90,14 @@ class Release:
         The discrete values of this sliding motion.
     state
         The state with earlier velocities, if a guide has jumped away beneath the body.
+    loose
+        How it begins, if several directions are possible.
     """
 
     margin: float
     values: Mapping[str, float]
     state: np.ndarray | None = None
+    loose: Loose | None = None
 
 
 class Holding:
@@ -112,7 +118,8 @@ class Holding:
         self.count = len(self.dynamics.labels.states)
         self.own = len(self.dynamics.values)
         self.evaluations, self.freedom = 0, 1
-        self._loads = ShortLoads(sliding.sticking)
+        self._loads = HeldLoads(sliding.sticking)
+        self._loosening = Loosening(sliding.problem, self._loads)
         self._branches = {1.0: BranchFollower(), -1.0: BranchFollower()}
 
     def follow(
@@ -141,14 +148,78 @@ class Holding:
         rows = self.dynamics.matrices(time, here[: self.count], p[: self.own])["jacobian"]
         self.freedom = rows.shape[1] - rank(rows)
         release = self.release(time, here, p)
-        if release.margin > 0.0:
+        planar = self.sliding.guides.planar
+        if self._begins(release) and planar:
             return self._stretch((here, p), ([time], [here]), times, lambda _: here, release)
         path, stop, fires = self._path(time, here, p, until)
-        found, release = self._grid(time, stop, path, p)
+        found, loose = ([time], release)
+        if not self._begins(release):
+            found, loose = self._released(time, stop, path, p)
         track = [path(moment) for moment in found]
-        if release is not None and release.state is not None:
-            track[-1] = release.state
-        return self._stretch((track[-1], p), (found, track), times, path, release, fires)
+        if loose is not None and loose.state is not None:
+            track[-1] = loose.state
+        stretch = self._stretch((track[-1], p), (found, track), times, path, loose, fires)
+        if loose is None or loose.loose is None or planar:
+            return stretch
+        return self._set_out(stretch, loose.loose, path, stop, times)
+
+    def _begins(self, release: Release) -> bool:
+        """Return whether a motion begins, beyond rounding."""
+        return release.margin > 0.0 if release.loose is None else release.loose.slides
+
+    def _released(
+        self, time: float, stop: float, path: Callable[[float], np.ndarray], p: np.ndarray
+    ) -> tuple[list[float], Release | None]:
+        """Return the times up to the release of a held body, and the release."""
+        if self.freedom == 1 and self.sliding.guides.planar:
+            return self._grid(time, stop, path, p)
+        own = p[: self.own]
+        times, loose = self._loosening.release(
+            lambda moment: path(moment)[: self.count], (time, stop), own
+        )
+        if loose is None:
+            return times, None
+        return times, self._loosened(times[-1], path(times[-1])[: self.count], own, loose)
+
+    def _set_out(
+        self,
+        stretch: Stretch,
+        loose: Loose,
+        path: Callable[[float], np.ndarray],
+        stop: float,
+        times: np.ndarray,
+    ) -> Stretch:
+        """Return a hold with the first moment of the motion in space that ends it."""
+        assert stretch.onward is not None
+        begin, values = stretch.time, stretch.onward[1].copy()
+        refuse_open(self.dynamics, loose.answer.signs, f"at t = {begin:.10g} s")
+
+        def at(moment: float) -> Loose:
+            return self._loosening.at(moment, path(moment)[: self.count], values[: self.own])
+
+        found = depart(at, loose, begin, begin + 0.5 * (stop - begin))
+        rest = path(found.time)
+        v = slice(self.split, self.count)
+        moving = rest.copy()
+        moving[v] = max(found.speed, UNFELT * found.loose.size) * found.loose.direction
+        free = np.r_[0 : self.split, self.count : len(rest)]
+        rates = self.rate(found.time, moving, values) - self.rate(found.time, rest, values)
+        after = moving.copy()
+        after[free] += found.way / max(found.speed, UNFELT * found.loose.size) * rates[free]
+        mass = self.dynamics.matrices(found.time, after[: self.count], values[: self.own])["mass"]
+        named = {SLOW_ENERGY: SLOW_PART * 0.5 * float(after[v] @ mass @ after[v])}
+        own = after[: self.count], values[: self.own]
+        named |= self.sliding.sticking.headed(found.time, *own)
+        values = self._with(with_variant(named, found.loose.answer), values)
+        samples = [path(moment) for moment in times[times <= found.time]]
+        return replace(
+            stretch,
+            time=found.time,
+            state=after,
+            blocks=(*stretch.blocks, StepBlock(np.array([found.time]), after[None])),
+            samples=np.array(samples).reshape(-1, len(rest)),
+            onward=(after, values),
+        )
 
     # -- the motion with which nothing slides -----------------------------------------------------
 
@@ -175,7 +246,8 @@ class Holding:
         def whole(moment: float, part: np.ndarray) -> np.ndarray:
             state = x.copy()
             state[free] = part
-            return self._placed(moment, state, p)
+            # On fixed guides the velocities stay zero.
+            return state if self.sliding.guides_stand_still else self._placed(moment, state, p)
 
         def guards(moment: float, part: np.ndarray) -> np.ndarray:
             values = self.watched.guards(moment, whole(moment, part), p)
@@ -242,7 +314,7 @@ class Holding:
         """
         self.evaluations += 1
         state, values = x[: self.count], p[: self.own]
-        if self.freedom > 1:
+        if self.freedom > 1 or not self.sliding.guides.planar:
             return self._stuck(time, state, values)
         found = [self._one_sense(time, state, values, sign) for sign in (1.0, -1.0)]
         nearest = max(found, key=lambda release: release.margin)
@@ -253,15 +325,12 @@ class Holding:
 
     def _stuck(self, time: float, x: np.ndarray, p: np.ndarray) -> Release:
         """Return the motion that a body at rest on fixed guides would begin."""
-        problem = self.sliding.problem.with_numbers(p)
-        body = resting_body(problem, x, time, p)
-        strongest = attraction(body).strongest
-        margin = strongest.growth
-        if margin > 0.0:
-            margin = min(margin, attractor_from(YieldingBody(body), strongest.direction).growth)
-        here = problem.at(x, time, strongest.direction)
-        values = with_variant(here.values, strongest.answer)
-        return Release(margin, values)
+        return self._loosened(time, x, p, self._loosening.at(time, x, p))
+
+    def _loosened(self, time: float, x: np.ndarray, p: np.ndarray, loose: Loose) -> Release:
+        """Return the release with the values of the motion that begins."""
+        here = self.sliding.problem.at(x, time, loose.direction, numbers=p)
+        return Release(loose.margin, with_variant(here.values, loose.answer), loose=loose)
 
     def _with(self, found: Mapping[str, float], p: np.ndarray) -> np.ndarray:
         values, names = p.copy(), list(self.dynamics.values)

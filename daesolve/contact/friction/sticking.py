@@ -17,7 +17,6 @@ import scipy
 from daesolve.contact.friction.planar_slips import PlanarSlips, linear_function
 from daesolve.contact.posing.guides import the_guides
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.intervals import bounds
 from daesolve.core.expressions.singular_values import rank, singular_values
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.errors import SupportSticks
@@ -27,11 +26,6 @@ STUCK = 1e-7
 end."""
 STILL = 1e-12
 """A singular value, relative to the largest, that counts as zero."""
-
-BOW = 0.25
-"""The deviation of a curve from its chord, relative to the step times the difference of slopes."""
-ROUNDING = 1e-12
-"""The excess over the limit, relative to the effect of loads without friction, due to rounding."""
 
 
 class StickingSearch:
@@ -218,62 +212,6 @@ class StickingSearch:
             if size > 0.0:
                 found |= dict(zip([names[i] for i in places], (slip / size).tolist(), strict=True))
         return found
-
-
-class ShortLoads:
-    """Bounds how far accelerations of slips deviate from a straight line within a step.
-
-    A load that exceeds the friction limit only between two evaluations would go unnoticed. The
-    slope of the acting forces is therefore enclosed over the whole step: if it lies between two
-    numbers, the forces deviate from their chord by at most a quarter of their difference times the
-    step.
-
-    Parameters
-    ----------
-    sticking
-        The sticking slips.
-    """
-
-    def __init__(self, sticking: StickingSearch) -> None:
-        self.sticking, dynamics = sticking, sticking.dynamics
-        # The effect of reactions and friction coefficients counts as much as their forces.
-        acting = ca.vertcat(dynamics.force, ca.vec(dynamics.influence), sticking.carried)
-        self._shape = dynamics.influence.shape
-        self._count = dynamics.force.numel()
-        slopes = ca.densify(ca.jacobian(acting, dynamics.t))
-        self.timed = slopes.nnz() > 0 and not slopes.is_zero()
-        self._slopes = dynamics.function("slopes_in_time", slopes)
-
-    def bow(self, times: tuple[float, float], states: np.ndarray, p: np.ndarray) -> float:
-        """Return the deviation of slip accelerations from their chord beyond rounding, m/s^2.
-
-        Parameters
-        ----------
-        times
-            The ends of the step, s.
-        states
-            (k, nx) the states at some of its times.
-        p
-            The values.
-        """
-        if not self.timed:
-            return 0.0
-        within = zip(states.min(axis=0).tolist(), states.max(axis=0).tolist(), strict=True)
-        numbers = p.tolist()
-        given = [[times], [*within], [*zip(numbers, numbers, strict=True)]]
-        slopes = np.array(bounds(self._slopes, given)[0])
-        with np.errstate(invalid="ignore"):
-            widths = BOW * (times[1] - times[0]) * (slopes[:, 1] - slopes[:, 0])
-        if not np.all(np.isfinite(widths)):
-            return np.inf
-        pushes = self.sticking.pushes(times[0], states[0], p)
-        borne = self._count + self._shape[0] * self._shape[1]
-        force = self.sticking.dynamics.matrices(times[0], states[0], p)["force"]
-        turned = widths[self._count : borne].reshape(self._shape, order="F").sum(axis=1)
-        loads = widths[: self._count] + turned * float(np.max(np.abs(force)))
-        carried = float(np.max(widths[borne:], initial=0.0))
-        rounding = float(np.max(pushes @ np.abs(force).ravel(), initial=0.0)) * ROUNDING
-        return float(np.max(pushes @ loads, initial=0.0)) + carried - rounding
 
 
 def sticks(time: float, names: list[str]) -> SupportSticks:

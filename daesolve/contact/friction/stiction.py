@@ -297,7 +297,7 @@ def resting_body(
     guided = np.array([row.reaction is None for row in problem.dynamics.rows])
     rows = parts["jacobian"]
     return RestingBody(
-        lambda direction: problem.at(state, time, direction, numbers=numbers),
+        problem.in_place(state, time, numbers),
         parts["mass"],
         rows[guided],
         rows[~guided],

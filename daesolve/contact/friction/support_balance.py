@@ -55,63 +55,92 @@ class VariantState:
         return self.free + loaded @ answer.reactions
 
 
-def supported_balance(
-    dynamics: Dynamics,
-    guides: Guides,
-    parts: Mapping[str, np.ndarray],
-    columns: list[np.ndarray],
-    values: Mapping[str, float],
-) -> VariantState:
-    """Eliminate accelerations and the multipliers of all other constraints.
+class Balance:
+    """The balance of a body in a place, whatever its supports do.
 
-    The equations are a balance of forces along the constraints that the supports keep. They do not
-    depend on masses if these constraints are independent. With the derivatives W of these, J of
-    the others, and the forces B of unit reactions of the others,
+    Accelerations and the multipliers of all other constraints are eliminated. What remains is a
+    balance of forces along the constraints that the supports keep. It does not depend on masses if
+    these constraints are independent. With the derivatives W of these, J of the others, and the
+    forces B of unit reactions of the others,
 
         balance = (W P0 W^T)^-1 W P,    P = M^-1 - M^-1 B (J M^-1 B)^-1 J M^-1,
 
     where P0 is P with B = J^T: what friction of other constraints does belongs to friction.
+
+    Parameters
+    ----------
+    dynamics, guides
+        The equations, and their guides.
+    parts
+        The matrices of the equations in this place.
     """
-    kept = np.array([row.reaction is None for row in dynamics.rows])
-    jacobian, bias = parts["jacobian"], parts["bias"].ravel()
-    _pushing(guides, jacobian, columns)
-    size, count = dynamics.velocity_count, len(guides.pairs)
-    # A goal that is released, such as that of a law of friction which slides, has an empty row.
-    acting = ~kept & np.any(jacobian != 0.0, axis=1)
-    held, others = jacobian[kept], jacobian[acting]
-    along = along_of_others(dynamics, parts["influence"], acting)
-    force = np.concatenate([parts["force"].ravel(), -bias[acting]])
-    right = np.column_stack([force, *[_padded(c, len(force)) for c in (*columns, held.T)]])
-    smooth = np.linalg.solve(_saddle(parts["mass"], others.T, others), right)[:size]
-    moved = smooth
-    if not np.array_equal(along, others.T):
-        moved = np.linalg.solve(_saddle(parts["mass"], along, others), right)[:size]
-    inertia = held @ smooth[:, -count:]
-    free, effects = moved[:, 0], np.split(moved[:, 1:-count], 4, axis=1)
-    accelerations = np.column_stack([held @ effect for effect in effects])
-    missing = -bias[kept] - held @ free
-    balance = np.linalg.solve(inertia, np.column_stack([accelerations, missing])).astype(float)
-    normal, rubbed, other_normal, other_rubbed = np.split(balance[:, :-1], 4, axis=1)
-    ideal, other_ideal = normal, other_normal
-    if moved is not smooth:
-        pushed = np.linalg.solve(inertia, held @ smooth[:, 1:-count])
-        ideal, _, other_ideal, _ = np.split(pushed, 4, axis=1)
-    gaps = _opening(guides, inertia, other_ideal)
-    return VariantState(
-        HorizontalComplementarity(
-            first=normal + rubbed + gaps,
-            second=other_normal + other_rubbed,
-            load=balance[:, -1],
-            first_normal=ideal + gaps,
-            second_normal=other_ideal,
-            names=guides.reactions.names,
-        ),
-        free,
-        effects[0] + effects[1],
-        effects[2] + effects[3],
-        values,
-        parts["mass"],
-    )
+
+    def __init__(self, dynamics: Dynamics, guides: Guides, parts: Mapping[str, np.ndarray]) -> None:
+        self.guides, self.mass = guides, parts["mass"]
+        kept = np.array([row.reaction is None for row in dynamics.rows])
+        jacobian, bias = parts["jacobian"], parts["bias"].ravel()
+        self._jacobian, size = jacobian, dynamics.velocity_count
+        # A goal that is released, such as that of a law of friction which slides, has an empty row.
+        acting = ~kept & np.any(jacobian != 0.0, axis=1)
+        self._held, others = jacobian[kept], jacobian[acting]
+        force = np.concatenate([parts["force"].ravel(), -bias[acting]])
+        right = np.column_stack([force, np.eye(len(force), size)])
+        smooth = np.linalg.solve(_saddle(self.mass, others.T, others), right)[:size]
+        along, moved = along_of_others(dynamics, parts["influence"], acting), smooth
+        if not np.array_equal(along, others.T):
+            moved = np.linalg.solve(_saddle(self.mass, along, others), right)[:size]
+        self.free, self._response = moved[:, 0], moved[:, 1:]
+        self._smooth = smooth[:, 1:]
+        self._inertia = self._held @ self._smooth @ self._held.T
+        self._missing = -bias[kept] - self._held @ self.free
+
+    def at(
+        self, columns: list[np.ndarray], values: Mapping[str, float], *, pushing: bool = True
+    ) -> VariantState:
+        """Return the equations of the supports.
+
+        Parameters
+        ----------
+        columns
+            Normals and frictions of the first and of the second supports, (nv, m) each.
+        values
+            The discrete values that follow from the state.
+        pushing
+            Whether to refuse supports that push in a direction held by no constraint.
+
+        Raises
+        ------
+        PosingError
+            The message names the pair.
+        """
+        if pushing:
+            _pushing(self.guides, self._jacobian, columns)
+        effects = [self._response @ column for column in columns]
+        right = [self._held @ effect for effect in effects]
+        balance = np.linalg.solve(self._inertia, np.column_stack([*right, self._missing]))
+        normal, rubbed, other_normal, other_rubbed = np.split(balance[:, :-1], 4, axis=1)
+        ideal, other_ideal = normal, other_normal
+        if not np.array_equal(self._smooth, self._response):
+            pushed = [self._held @ self._smooth @ column for column in (columns[0], columns[2])]
+            ideal, other_ideal = np.split(
+                np.linalg.solve(self._inertia, np.column_stack(pushed)), 2, axis=1
+            )
+        gaps = _opening(self.guides, self._inertia, other_ideal)
+        return VariantState(
+            HorizontalComplementarity(
+                first=normal + rubbed + gaps,
+                second=other_normal + other_rubbed,
+                load=balance[:, -1],
+                first_normal=ideal + gaps,
+                second_normal=other_ideal,
+                names=self.guides.reactions.names,
+            ),
+            self.free,
+            effects[0] + effects[1],
+            effects[2] + effects[3],
+            values,
+            self.mass,
+        )
 
 
 def along_of_others(dynamics: Dynamics, influence: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -161,7 +190,3 @@ def _pushing(guides: Guides, jacobian: np.ndarray, columns: list[np.ndarray]) ->
                     f"a support of {pair.name!r} pushes in a direction in which no constraint "
                     "holds the body: its normal must be the gradient of a goal, or of several"
                 )
-
-
-def _padded(column: np.ndarray, length: int) -> np.ndarray:
-    return np.vstack([column, np.zeros((length - len(column), column.shape[1]))])

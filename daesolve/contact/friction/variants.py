@@ -23,11 +23,7 @@ from daesolve.contact.complementarity.properties import (
     w_property,
 )
 from daesolve.contact.friction.planar_slips import PlanarSlips
-from daesolve.contact.friction.support_balance import (
-    VariantState,
-    along_of_others,
-    supported_balance,
-)
+from daesolve.contact.friction.support_balance import Balance, VariantState, along_of_others
 from daesolve.contact.friction.variant_forms import (
     FORMS,
     NUMBERS,
@@ -139,7 +135,31 @@ class VariantProblem:
         x, turned, p, values = self._placed(state, time, direction, numbers, senses)
         parts = self.dynamics.matrices(time, x, p)
         columns = [np.asarray(column) for column in self._columns(time, turned, p)]
-        return supported_balance(self.dynamics, self.guides, parts, columns, values)
+        return Balance(self.dynamics, self.guides, parts).at(columns, values)
+
+    def in_place(
+        self, x: np.ndarray, time: float, numbers: np.ndarray
+    ) -> Callable[[np.ndarray], VariantState]:
+        """Return a direction (nv,) -> the equations, for a body at rest in a place; see `at`."""
+        _, turned, p, _ = self._placed(x, time, None, numbers, {})
+        balance = Balance(self.dynamics, self.guides, self.dynamics.matrices(time, x, p))
+        split, first = self.dynamics.position_count, True
+
+        def at(direction: np.ndarray) -> VariantState:
+            nonlocal first
+            state = turned.copy()
+            state[split:] = GENTLE * self._velocities(direction)
+            values, own = self._senses(time, state, p), p
+            if values:
+                own = p.copy()
+                for name, value in values.items():
+                    own[self._places[name]] = value
+            columns = [np.asarray(column) for column in self._columns(time, state, own)]
+            found = balance.at(columns, values, pushing=first)
+            first = False
+            return found
+
+        return at
 
     def _placed(
         self,

@@ -216,12 +216,10 @@ class GuideLaw(ResetLaw):
         )
 
     def _is_held_for_a_time(self, p: np.ndarray) -> bool:
-        """Return whether what acts on a body in the plane may set it in motion later."""
-        dynamics, guides = self.dynamics, guides_in(self.dynamics)
-        if guides is None or not guides.planar:
-            return False
+        """Return whether what acts on a body may set it in motion later."""
+        dynamics, guides = self.dynamics, self.sliding.guides
         if not self.sliding.guides_stand_still:
-            return True
+            return guides.planar
         numbers = ca.DM(p[: len(dynamics.values)])
         others = [dynamics.events[k].guards for k in dynamics.resets if k not in self.events]
         acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *others)

@@ -5,6 +5,7 @@ All automatic choices are made here, once, and noted in `Prepared.notes`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,7 @@ from daesolve.core.equations.rank import Rank, Samples
 from daesolve.core.events.transitions import transitions_of
 from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.formulations import Elimination, Formulation, OdeProblem
+from daesolve.core.formulations.regularised import FadingFriction
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.preparation.choosing import (
     Stiffness,
@@ -270,7 +272,7 @@ def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe
     """Look for what dies out far faster than the motion, and integrate a few hundred steps."""
     problem, start, time = posed.problem, posed.initial.start, request.start_time
     whole = problem if problem.chart is None else problem.chart.whole
-    values = whole.value_vector(posed.values)
+    values = whole.value_vector(_unheld(posed, time))
     x = whole.enter(time, start.state, values)
     stiff = stiffness(whole, values, time, x, request.until, posed.fastest)
     recognised = stiff is not None and stiff.recognised
@@ -286,6 +288,20 @@ def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe
         drives=Drives(whole, posed.dynamics) if posed.dynamics.drives else None,
     )
     return stiff and replace(stiff, stretch=probe.reset_after), probe
+
+
+def _unheld(posed: _Posed, time: float) -> dict[str, float]:
+    """Return p in which friction fades: where it holds a body, it hides the sizes of its motion."""
+    initial, values = posed.initial, dict(posed.values)
+    if not initial.resting or initial.energy is None:
+        return values
+    numbers = posed.dynamics.value_vector(initial.values)
+    masses = posed.dynamics.matrices(time, initial.start.state, numbers)["mass"]
+    speed = math.sqrt(2.0 * initial.energy / float(np.max(np.diag(masses)))) or 1.0
+    for addition in posed.dynamics.additions:
+        if isinstance(addition, FadingFriction):
+            values |= addition.faded_values(speed)
+    return values
 
 
 def _refined(posed: _Posed, probe: Probe, notes: list[str]) -> _Posed:

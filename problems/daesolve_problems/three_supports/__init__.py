@@ -34,8 +34,10 @@ Modules
 
 from __future__ import annotations
 
+import casadi as ca
+
 import daesolve as ds
-from daesolve_problems.three_supports.models import PRESSURES, body, tall
+from daesolve_problems.three_supports.models import PRESSURES, body, shaken, tall
 from daesolve_problems.three_supports.pictures import FIGURES, drawing
 from daesolve_problems.three_supports.questions import held
 
@@ -44,7 +46,7 @@ START = {"x": 0.0, "y": 0.0, "phi": 0.3, "x_dot": 1.2, "y_dot": 0.5, "phi_dot": 
 problem = ds.Problem(
     "three-supports",
     title="A body that slides on three pairs of pads to rest",
-    models={"body": body},
+    models={"body": body, "shaken": shaken},
     structure={"pressure_exponent": ds.choice(**PRESSURES)},
     sources=[
         "V. V. Nikolskii, Yu. P. Smirnov, On the forms of the equations of dynamics of a "
@@ -66,6 +68,17 @@ problem = ds.Problem(
             start=START,
             until=2.0,
             note="four times as high, with rough pads above: it jams in motion after 0.879 s",
+        ),
+        ds.Case(
+            "shaken",
+            until=6.0,
+            model="shaken",
+            inputs={
+                "push_x": 1.0,
+                "push_y": 7.0 * ca.sin(2.0 * ds.time),
+                "twist": 0.1 * ca.cos(2.0 * ds.time),
+            },
+            note="loads that change with time: it breaks loose, sticks, and is pushed the other way",
         ),
     ],
 )

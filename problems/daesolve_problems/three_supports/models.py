@@ -56,6 +56,17 @@ def body(pressure_exponent: float = 0.0) -> ds.MechanicalSystem:
 
     Its loads are constant in fixed axes about the mass centre, and are posed as a potential.
     """
+    return _posed(pressure_exponent)
+
+
+def shaken(pressure_exponent: float = 0.0) -> ds.MechanicalSystem:
+    """Pose the same body with two further forces and a moment as inputs, in fixed axes."""
+    return _posed(
+        pressure_exponent, ds.inputs(push_x=(0.0, "N"), push_y=(0.0, "N"), twist=(0.0, "N m"))
+    )
+
+
+def _posed(pressure_exponent: float, given: Any = None) -> ds.MechanicalSystem:
     q = ds.coordinates(x="m", y="m", z="m", phi=ds.ANGLE, tilt_x="rad", tilt_y="rad")
     p = ds.parameters(
         mass=(1.5, "kg", ds.POSITIVE),
@@ -82,6 +93,10 @@ def body(pressure_exponent: float = 0.0) -> ds.MechanicalSystem:
         )
         for pair in PAIRS
     }
+    further: dict[str, Any] = {}
+    if given is not None:
+        force = {"x": given.push_x, "y": given.push_y, "phi": given.twist}
+        further = {"force": force, "inputs": given}
     return ds.MechanicalSystem(
         q,
         p,
@@ -94,6 +109,7 @@ def body(pressure_exponent: float = 0.0) -> ds.MechanicalSystem:
         ],
         pairs=list(pairs.values()),
         outputs={name: (pairs[pair].reaction, "N") for pair, name in NORMALS.items()},
+        **further,
     )
 
 

@@ -118,10 +118,14 @@ def test_a_disc_sets_out_where_the_load_exceeds_friction():
 
 
 @pytest.mark.slow
-def test_rest_under_a_load_that_changes_is_reported_for_its_instant():
-    held = ds.solve(DISC(), 4.0, {"x_dot": 0.1}, parameters={"rate": 2.0}, at=[0.01])
-    assert happened(held) == ["at_rest"]
-    assert "perhaps not later" in held.message
+def test_a_disc_that_has_stopped_is_set_in_motion_by_a_load_that_grows():
+    """By 2 t N: v' = 2 t - grip, so v = (t - t_0)^2 and x grows by (t - t_0)^3 / 3."""
+    held = ds.solve(DISC(), 4.0, {"x_dot": 0.1}, parameters={"rate": 2.0}, at=[0.1, 4.0])
+    assert happened(held) == ["at_rest", "breaks_loose"]
+    begin = held.events[-1].time
+    assert begin == pytest.approx(GRIP / 2.0, abs=1e-13)
+    assert held["x_dot"][-1] == pytest.approx((4.0 - begin) ** 2, abs=1e-11)
+    assert held["x"][-1] - held["x"][0] == pytest.approx((4.0 - begin) ** 3 / 3, abs=1e-11)
 
 
 @pytest.mark.parametrize("speed", [1e-6, 1.234567e-6, 1e-3])
