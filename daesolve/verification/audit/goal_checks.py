@@ -18,7 +18,13 @@ from daesolve.verification.audit.balances import (
     momenta_of,
     without_unit,
 )
-from daesolve.verification.audit.expressions import BESIDE, ROUNDING, Expressions, UncheckableError
+from daesolve.verification.audit.expressions import (
+    BESIDE,
+    ROUNDING,
+    Expressions,
+    UncheckableError,
+    applied_force,
+)
 from daesolve.verification.audit.judgement import attempt, judge
 
 DRIVEN = 1e-8
@@ -182,14 +188,23 @@ def _faintest_push(along: Expressions) -> float:
 
     That is a part of the largest force that acts, or that would stop the system in the time shown;
     and what in a step gives the rounding of the largest momentum, by which feedback moves reactions
-    where no force acts.
+    where no force acts; and what forces change within the rounding of an instant.
     """
     certificate = along.certificate
+
+    def changing() -> list[ca.SX]:
+        potential = along.written(ca.SX(along.system.potential))
+        acting = ca.vertcat(applied_force(along), along.gradient(potential))
+        return ca.vertsplit(along.rate(acting))
+
     try:
         forces, momenta = along.forces, momenta_of(along)
+        changes = along.once(("rates of forces", ""), changing)
     except UncheckableError:
         return 0.0
     force, momentum = (float(np.nanmax(np.abs(rows), initial=0.0)) for rows in (forces, momenta))
     lasts, accuracy = certificate.lasts, max(ROUNDING, BESIDE * certificate.accuracy)
     step = lasts / max(len(certificate.lengths), 1)
-    return max(FAINT * force, FAINT * momentum / lasts, accuracy * momentum / step / TOUCHING)
+    late = ROUNDING * float(np.nanmax(np.abs(changes * certificate.times), initial=0.0))
+    least = max(accuracy * momentum / step, late) / TOUCHING
+    return max(FAINT * force, FAINT * momentum / lasts, least)
