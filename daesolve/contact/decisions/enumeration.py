@@ -21,6 +21,7 @@ from daesolve.contact.decisions.reaction_families import (
     possible,
     pressed,
     sprung,
+    with_least_use,
 )
 from daesolve.contact.decisions.touching import ScaledProblem
 from daesolve.core.expressions.singular_values import singular_values
@@ -218,7 +219,10 @@ def _without_members(
 def _answer(problem: ScaledProblem, group: list[ModeReactions]) -> ContactSolution:
     """Return a motion, in the mode farthest from its borders."""
     best = max(group, key=lambda one: (one.inside > problem.tolerance, *_rank(one), one.inside))
-    answer = answer_of(problem, best.solved, best.mode.states_of(0))
+    solved = best.solved
+    if not solved.reactions_determined:
+        solved = with_least_use(problem, best.mode, solved)
+    answer = answer_of(problem, solved, best.mode.states_of(0))
     # A contact inside its state keeps it: its other states in modes of this motion are other splits
     # of undetermined reactions.
     size = 1.0 + float(np.max(np.abs(best.reactions)))

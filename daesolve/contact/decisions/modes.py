@@ -107,6 +107,10 @@ def _choices(problem: ScaledProblem, contact: int) -> tuple[ContactChoice, ...]:
     if contacts.static[contact] == 0.0 and contacts.directions > 1:
         released = ContactChoice(ContactState.SLIDES, False, False, none) if pressed else opened
         return (released, ContactChoice(ContactState.SLIDES, True, False, none))
+    if contacts.static[contact] == 0.0 and not contacts.matrix[contacts.tangents(contact)].any():
+        # It is smooth: it has no slip that it could hold.
+        released = ContactChoice(ContactState.STICKS, False, False, none) if pressed else opened
+        return (released, ContactChoice(ContactState.STICKS, True, False, none))
     at_rest = [
         (ContactState.STICKS, True, none),
         (ContactState.FORWARD, False, (1.0,)),

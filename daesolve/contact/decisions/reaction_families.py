@@ -25,7 +25,7 @@ press on it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ import scipy
 
 from daesolve.contact.decisions.answers import SolvedReactions
 from daesolve.contact.decisions.largest_slack import deepest_point
-from daesolve.contact.decisions.modes import Modes, slacks
+from daesolve.contact.decisions.modes import Modes, equations, slacks
 from daesolve.contact.decisions.touching import ScaledProblem
 from daesolve.core.expressions.singular_values import singular_directions
 
@@ -297,7 +297,10 @@ def pressed(problem: ScaledProblem, closed: np.ndarray, normal: np.ndarray) -> n
 
 
 def possible(problem: ScaledProblem, mode: Modes, family: ReactionFamily) -> SolvedReactions | None:
-    """Return reactions of a family that satisfy the inequalities of its mode; None if none do."""
+    """Return reactions of a family that satisfy the inequalities of its mode; None if none do.
+
+    Where contacts stick, they lie as deep inside as any.
+    """
 
     def slack(shares: np.ndarray) -> np.ndarray:
         reactions = family.base + family.free @ shares
@@ -324,9 +327,21 @@ def possible(problem: ScaledProblem, mode: Modes, family: ReactionFamily) -> Sol
         spreads = [np.max(np.abs(problem.contacts.matrix @ (a - b))) for a in ends for b in ends]
         determined = float(max(spreads, default=np.inf)) <= MOVES * size
     elif np.any(mode.sticks):
-        shares, springs = least_used(problem, mode, family, inside), False
+        shares, springs = inside, False
     reactions = family.base + family.free @ shares
     return SolvedReactions(reactions, False, not family.presses, determined, springs, ends, spare)
+
+
+def with_least_use(problem: ScaledProblem, mode: Modes, solved: SolvedReactions) -> SolvedReactions:
+    """Return those reactions of the same motion that use the cones of sticking contacts least."""
+    family = family_of(problem, *(part[0] for part in equations(problem, mode)))
+    if family is not None and problem.springs:
+        family = sprung(problem, np.flatnonzero(mode.closed[0]), family)
+    if family is None or family.moves or not family.free.size or not np.any(mode.sticks):
+        return solved
+    inside = family.free.T @ (solved.reactions - family.base)
+    shares = least_used(problem, mode, family, inside)
+    return replace(solved, reactions=family.base + family.free @ shares)
 
 
 def _axes(count: int) -> list[np.ndarray]:
