@@ -161,10 +161,11 @@ class CollisionResolver:
         place = place.pushed(
             instant.thrown[:, own], shortest_solution(answer, wanted, rcond=PARALLEL)
         )
-        gaps = rates.gaps.copy()
-        gaps[which[stay]] = 0.0
-        slips = self._numbers.rates(place).with_zeros(rates.gaps == 0.0, rates.resting).slips
-        return place, replace(rates, gaps=gaps, slips=slips)
+        # What hardly parts may take others with it, as the middle one of three feet.
+        after, stays = self._numbers.rates(place), rates.gaps == 0.0
+        stays[which[stay]] = True
+        after = without_rounding(after, with_larger_sizes(rates, after), stays, rates.resting)
+        return place, replace(rates, gaps=after.gaps, slips=after.slips)
 
     def _pushed(
         self, place: DecisionState, instant: TouchingContacts, impulses: np.ndarray

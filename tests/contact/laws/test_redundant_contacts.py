@@ -173,3 +173,32 @@ def test_a_block_on_four_feet_in_a_row_tips_as_on_the_outer_two():
     assert lost == ["foot0_lost", "foot1_lost", "foot2_lost"]
     for name in ("x", "y", "turn"):
         assert four.end_state[name] == pytest.approx(two.end_state[name], abs=1e-11)
+
+
+@pytest.mark.slow
+def test_what_hardly_parts_in_an_impact_takes_its_neighbours_with_it():
+    """A cube rocks ever lower on four feet in a row, until the middle ones do not part any more.
+
+    They stay in an impact whose last rocking counts for none, and so do the outer ones. The cube
+    stands where time steps come to: they are of first order, so that these differ by 1e-8 m.
+    """
+    q = ds.coordinates(x="m", y="m", turn="rad")
+    feet = []
+    for k, side in enumerate(np.linspace(-0.2, 0.2, 4).tolist()):
+        sway = side * ca.cos(q.turn) + 0.2 * ca.sin(q.turn)
+        gap = q.y + side * ca.sin(q.turn) - 0.2 * ca.cos(q.turn)
+        slip = ca.jacobian(q.x + sway, q.vector) @ q.dot.vector
+        feet.append(ds.Contact(f"foot{k}", gap, slip=slip, friction=0.8))
+    swing = ca.sin(4.883 * ds.time + 6.15)
+    cube = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + q.dot.turn**2 * 0.08 / 3.0) / 2,
+        potential=GRAVITY * q.y,
+        goals=feet,
+        force={"x": 2.161 - 1.839 * swing, "y": -3.614 * swing, "turn": 0.504 * swing - 0.074},
+    )
+    start = {"x": 0.0, "y": 0.2, "x_dot": 0.0317, "y_dot": 0.0, "turn": 0.0, "turn_dot": 0.0}
+    run = ds.solve(cube, 2.0, start)
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert run["x"][-1] == pytest.approx(9.55795e-05, abs=1e-9)
+    assert abs(run["turn"][-1]) + abs(run["y"][-1] - 0.2) <= 1e-12
