@@ -50,6 +50,14 @@ def equations(
             "delta'' + 50 delta' + 400 delta = 0.",
         ),
     ] = None,
+    reactions: Annotated[
+        bool,
+        typer.Option(
+            "--reactions",
+            help="In LaTeX, only the reactions as functions of the state, with the laws that they "
+            "impose.",
+        ),
+    ] = False,
     to: Annotated[
         Path | None,
         typer.Option(
@@ -67,9 +75,14 @@ def equations(
             f"--reduced equations can be written only as latex, not as {language}: leave "
             "out one of the two options"
         )
+    if reactions and language is not EquationLanguage.LATEX:
+        raise OutOfRangeError(
+            f"--reactions alone can be written only as latex: as {language} the reactions are a "
+            "function of the whole; leave out one of the two options"
+        )
     chosen = case.of(problem)
     if language is EquationLanguage.LATEX:
-        text = chosen.to_latex(to, reduced=reduced, rate=rate, laws=laws)
+        text = chosen.to_latex(to, reduced=reduced, rate=rate, laws=laws, reactions=reactions)
     elif to is None:
         text = chosen.written(language.value, rate=rate, laws=laws)
     else:

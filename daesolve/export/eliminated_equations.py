@@ -16,6 +16,9 @@ from daesolve.core.equations.dynamics import Dynamics
 from daesolve.export.mode import InMode
 from daesolve.export.readable_expressions import LARGEST_BLOCK, simplified, solved
 
+MOST_REACTIONS = 8
+"""The number of reactions up to which each is written down as a function of the state."""
+
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
@@ -65,7 +68,11 @@ def matrices(dynamics: Dynamics, values: Mapping[str, float]) -> Matrices:
     UnknownNameError
         There is no such value.
     """
-    mode = InMode.of(dynamics, values)
+    return matrices_in(InMode.of(dynamics, values))
+
+
+def matrices_in(mode: InMode) -> Matrices:
+    """Return the matrices of the equations of motion in a mode."""
     own = mode.dynamics
     positions = own.x[: own.position_count, :]
 
@@ -114,6 +121,6 @@ def eliminated(found: Matrices) -> ReactionEquations | None:
     right = -ca.vertcat(found.jacobian @ free + found.bias, found.offsets)
     right = simplified(right, positions)
     reactions = None
-    if matrix.shape[0] == matrix.shape[1] and 0 < matrix.shape[0] <= LARGEST_BLOCK:
+    if matrix.shape[0] == matrix.shape[1] and 0 < matrix.shape[0] <= MOST_REACTIONS:
         reactions = solved(matrix, right, positions)
     return ReactionEquations(matrix, right, reactions)

@@ -468,6 +468,9 @@ def _root(value: float) -> tuple[str, int] | None:
 
 
 def _free_stem(taken: Iterable[str]) -> str:
-    """Return a letter for named expressions, with which no symbol begins."""
+    """Return a letter for named expressions, with which no symbol begins.
+
+    Entries of M, B, b, c, D, e, h, J and u, and pseudo-velocities w, have names of their own.
+    """
     used = {re.sub(r"\\d+ot\{(.*?)\}", r"\1", text)[:1] for text in taken}
-    return next((letter for letter in "abcdefhnuw" if letter not in used), r"\mathcal{A}")
+    return next((letter for letter in "adfnk" if letter not in used), r"\mathcal{A}")

@@ -18,7 +18,7 @@ from daesolve.core.results.storage.files import located
 from daesolve.core.system.system import System
 from daesolve.errors import OutOfRangeError, is_number
 from daesolve.export.document import body_of, document_of
-from daesolve.export.eliminated_equations import Matrices, matrices
+from daesolve.export.eliminated_equations import Matrices, matrices, matrices_in
 from daesolve.export.equation_sections import constants_of, sections, symbols_of
 from daesolve.export.reduced_equations import reduced_equations
 from daesolve.export.reduced_sections import (
@@ -27,6 +27,7 @@ from daesolve.export.reduced_sections import (
     matrix_sections,
     mode_section,
     pseudo_symbols,
+    reaction_section,
 )
 from daesolve.export.sections import DOCUMENT, EquationSection, EquationWriter, displayed
 from daesolve.export.writing import write
@@ -42,6 +43,7 @@ def to_latex(
     title: str = "",
     rate: float = 0.0,
     laws: Mapping[str, Law] | None = None,
+    reactions: bool = False,
 ) -> str:
     """Return the equations as LaTeX for `pdflatex`.
 
@@ -70,6 +72,9 @@ def to_latex(
         reactions that impose them as functions of the state, as in `Feedback`.
     laws
         Laws of single constraints instead of the rate, as in `Feedback(laws=...)`.
+    reactions
+        Whether to print only the reactions as functions of the state, with the laws that they
+        impose. Every name is then defined in this text.
 
     Returns
     -------
@@ -81,8 +86,8 @@ def to_latex(
     UnknownNameError
         There is no such value, or no constraint for a law.
     OutOfRangeError
-        A law is not stable, the rate is negative, or feedback is requested for reduced
-        equations, which have no residuals.
+        A law is not stable, the rate is negative, or feedback or reactions alone are requested
+        with the reduced equations, which have no residuals.
     OutputExistsError, StorageError
         The existing file was not written by an export, or the file cannot be written.
 
@@ -108,12 +113,17 @@ def to_latex(
     """
     if reduced and (rate or laws):
         raise OutOfRangeError("reduced equations have no feedback: leave out rate and laws")
-    if reduced:
+    if reduced and reactions:
+        raise OutOfRangeError("reduced equations are without reactions: choose one of the two")
+    if reactions:
+        found = _closed(system, system.dynamics, values or {}, (rate, laws or {}))
+    elif reduced:
         found = _reduced(system, system.dynamics, values or {})
     else:
         found = _posed(system, system.dynamics, values or {}, (rate, laws or {}))
     if document:
         name = "Reduced equations" if reduced else "Equations of motion"
+        name = "Reactions" if reactions else name
         text = document_of(f"{title}: {name.lower()}" if title else name, found)
     else:
         text = body_of(found)
@@ -137,6 +147,24 @@ def _posed(
         *sections(system, dynamics, writer),
         *matrix_sections(found, symbols, writer),
         *feedback_sections(found, symbols, writer, *feedback),
+    ]
+
+
+def _closed(
+    system: System,
+    dynamics: Dynamics,
+    values: Mapping[str, float],
+    feedback: tuple[float, Mapping[str, Law]],
+) -> list[EquationSection]:
+    """Return the reactions as functions of the state, with the laws that they impose."""
+    symbols = symbols_of(system)
+    writer = EquationWriter(symbols, constants_of(system), DOCUMENT)
+    found = matrices(dynamics, values)
+    section, found = with_feedback(found, writer, *feedback)
+    return [
+        *mode_section(found.mode, symbols),
+        *([] if section is None else [replace(section, text=f"{section.text}.")]),
+        reaction_section(found, symbols, writer),
     ]
 
 
@@ -170,6 +198,23 @@ def feedback_sections(
 
     Raises
     ------
+    UnknownNameError, OutOfRangeError
+        As in `with_feedback`.
+    """
+    section, imposed = with_feedback(found, writer, rate, laws)
+    if section is None:
+        return []
+    told = replace(section, text=f"{section.text}, where $b$ has their terms.")
+    return [told, *eliminated_sections(imposed, symbols, writer)]
+
+
+def with_feedback(
+    found: Matrices, writer: EquationWriter, rate: float, laws: Mapping[str, Law]
+) -> tuple[EquationSection | None, Matrices]:
+    """Return the laws of the residuals, and the matrices that impose them.
+
+    Raises
+    ------
     UnknownNameError
         There is no constraint for a law.
     OutOfRangeError
@@ -181,32 +226,33 @@ def feedback_sections(
     check_laws(laws, ())
     _ = rates_of(laws, rows)  # It refuses unknown names and wrong degrees.
     if not rate and not laws:
-        return []
-    chosen = {row.name: _law(row, rate, laws) for row in rows}
+        return None, found
+    implicit = found.mode.dynamics.implicit_rows
+    driven = {row.rate.name(): rate for row in implicit}
+    if driven:
+        mode = found.mode
+        found = matrices_in(replace(mode, fixed={**mode.fixed, **driven}))
+    written = found.mode.written
     bias = ca.SX(found.bias)
-    for place, row in enumerate(rows):
-        links = [found.mode.written(link) for link in row.chain]
-        for factor, link in zip(reversed(chosen[row.name]), links, strict=True):
+    residuals = [(row.name, written(row.chain[0]), _law(row, rate, laws)) for row in rows]
+    for place, (row, (_, _, law)) in enumerate(zip(rows, residuals, strict=True)):
+        for factor, link in zip(reversed(law), map(written, row.chain), strict=True):
             bias[place] += factor * link
-    residuals = [
-        (f"\\delta_{{{place + 1}}}", found.mode.written(row.chain[0]))
-        for place, row in enumerate(rows)
-    ]
-    text = "The residuals\n\n" + writer.equations(residuals)
+    residuals += [(row.name, written(row.residual), (rate,)) for row in implicit]
+    letters = [f"\\delta_{{{number}}}" for number in range(1, len(residuals) + 1)]
+    entries = [(letter, of) for letter, (_, of, _) in zip(letters, residuals, strict=True)]
     names = ", ".join(
-        f"$\\delta_{{{place + 1}}}$ of `{row.name}`" for place, row in enumerate(rows)
+        f"${letter}$ of `{name}`" for letter, (name, _, _) in zip(letters, residuals, strict=True)
     )
-    laws_text = "\n\n".join(
-        displayed(_formula(f"\\delta_{{{place + 1}}}", chosen[row.name]))
-        for place, row in enumerate(rows)
+    obeyed = "\n\n".join(
+        displayed(_formula(letter, law))
+        for letter, (_, _, law) in zip(letters, residuals, strict=True)
     )
-    text += (
-        f"\n\n({names}) obey\n\n{laws_text}\n\nwith the reactions below, where $b$ has their terms."
+    text = (
+        f"The residuals\n\n{writer.equations(entries)}\n\n({names}) obey\n\n{obeyed}\n\n"
+        "with the reactions below"
     )
-    return [
-        EquationSection("Feedback", text),
-        *eliminated_sections(replace(found, bias=bias), symbols, writer),
-    ]
+    return EquationSection("Feedback", text), replace(found, bias=bias)
 
 
 def _law(row: GoalRow, rate: float, laws: Mapping[str, Law]) -> tuple[float, ...]:

@@ -289,6 +289,7 @@ def _block(matrix: ca.SX, right: ca.SX, symbols: ca.SX) -> ca.SX:
         for j in range(size):
             kept = matrix[_without(size, i), _without(size, j)]
             cofactors[j, i] = (-1) ** (i + j) * _determinant(kept)
+    cofactors = simplified(cofactors, symbols)
     return simplified(simplified(cofactors @ right, symbols) / determinant, symbols)
 
 

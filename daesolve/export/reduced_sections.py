@@ -215,10 +215,35 @@ def eliminated_sections(
     parts = [text, writer.matrix("A", solution.matrix), writer.matrix("c", solution.right)]
     sections = [EquationSection("Elimination of the reactions", "\n\n".join(parts))]
     if solution.reactions is not None:
-        names = [reaction_symbol(name, symbols) for name in found.names]
-        solved = list(zip(names, ca.vertsplit(ca.densify(solution.reactions)), strict=True))
-        sections.append(EquationSection("Reactions", writer.equations(solved)))
+        sections.append(_reactions(found, solution.reactions, symbols, writer))
     return sections
+
+
+def reaction_section(
+    found: Matrices, symbols: Mapping[str, str], writer: EquationWriter
+) -> EquationSection:
+    """Return the reactions as functions of the state, or why they are not written down."""
+    solution = eliminated(found) if found.names else None
+    if solution is not None and solution.reactions is not None:
+        return _reactions(found, solution.reactions, symbols, writer)
+    count, rows = len(found.names), found.jacobian.shape[0] + found.ties.shape[0]
+    why = (
+        "There are none."
+        if not count
+        else f"{count} reactions are not determined by {rows} equations."
+        if count != rows
+        else f"The equations for {count} reactions are too large to be solved in letters: "
+        '`system.function("reactions")` computes them.'
+    )
+    return EquationSection("Reactions", why)
+
+
+def _reactions(
+    found: Matrices, reactions: ca.SX, symbols: Mapping[str, str], writer: EquationWriter
+) -> EquationSection:
+    names = [reaction_symbol(name, symbols) for name in found.names]
+    solved = list(zip(names, ca.vertsplit(ca.densify(reactions)), strict=True))
+    return EquationSection("Reactions", writer.equations(solved))
 
 
 def matrix_sections(

@@ -123,12 +123,13 @@ class ExportableCase:
         document: bool = True,
         rate: float = 0.0,
         laws: Mapping[str, Law] | None = None,
+        reactions: bool = False,
     ) -> str:
         """Return the equations as LaTeX, in the mode in which the case starts.
 
         Parameters
         ----------
-        path, reduced, document, rate, laws
+        path, reduced, document, rate, laws, reactions
             As in `MechanicalSystem.to_latex`.
 
         Raises
@@ -151,6 +152,7 @@ class ExportableCase:
             title=case.problem.title,
             rate=rate,
             laws=laws,
+            reactions=reactions,
         )
 
     def _mode(self) -> dict[str, float]:

@@ -5,7 +5,13 @@ from collections.abc import Mapping
 
 from tests.export.reading import value
 
+IN_LATEX = re.compile(r"\\begin\{align\*\}\n(.*?)\n\\end\{align\*\}|\\\[\n(.*?)\n\\\]", re.DOTALL)
 DISPLAY = re.compile(r"\$\$\n(.*?)\n\$\$", re.DOTALL)
+
+
+def displays(text: str) -> str:
+    """Return the displayed formulas of LaTeX as those of Markdown, which `equations` reads."""
+    return "\n\n".join(f"$$\n{one or other}\n$$" for one, other in IN_LATEX.findall(text))
 
 
 def equations(text: str) -> dict[str, str]:

@@ -1,11 +1,18 @@
 """Laws of feedback in print and as code: residuals obey them, wherever the state is."""
 
+import collections
+import re
+
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import daesolve as ds
 from daesolve.cli.app import app
 from daesolve.errors import OutOfRangeError, UnknownNameError
+from daesolve.export.equation_sections import symbols_of
+from daesolve.export.reduced_sections import reaction_symbol
+from tests.export.printed import DISPLAY, displays, printed_values
 
 LAW = (50.0, 400.0)
 STATE = {"x": 0.7, "y": -0.9, "x_dot": 0.3, "y_dot": 0.4}
@@ -94,3 +101,81 @@ def test_laws_that_cannot_be_are_refused():
         pendulum().function("rhs", laws={"rod": (3.0,)})
     with pytest.raises(OutOfRangeError, match="reduced"):
         pendulum().to_latex(reduced=True, rate=1.0)
+
+
+CLOSED = {
+    "pendulum": {"rod": LAW},
+    "rolling-wheel:hoop": {"contact": (4.0, 20.0), "rolling": (3.0,)},
+    "rolling-wheel:pendulum": {"contact": (4.0, 20.0)},
+    "rolling-ball": {},
+    "chaplygin-sleigh": {"blade": (3.0,)},
+    "slider-crank": {"pin_x": (4.0, 20.0)},
+    "four-bar": {},
+    "rolling-disc": {"normal": (7.0, 12.0)},
+    "knife-edge": {},
+    "unicycle": {},
+}
+"""Systems and laws; those with six reactions are solved by elimination, not by cofactors."""
+
+
+@pytest.mark.default_rows(1)
+@pytest.mark.slow_rows(*list(CLOSED)[1:])
+@pytest.mark.parametrize("name", CLOSED)
+def test_printed_reactions_are_those_of_the_function_and_the_module(name):
+    """At random states off the manifold, with the rate 7 1/s for what has no law of its own."""
+    problem, _, chosen = name.partition(":")
+    case, laws = ds.problem(problem).case(chosen or None), CLOSED[name]
+    system, symbols = case.system, symbols_of(case.system)
+    text = case.to_latex(document=False, rate=7.0, laws=laws, reactions=True)
+    function = system.function("reactions", rate=7.0, laws=laws)
+    exported = module(case.written("python", rate=7.0, laws=laws))["reactions"]
+    values = {
+        entry.name: case.values.get(entry.name, entry.default)
+        for entry in function.inputs["p"].rows
+    }
+    values |= {n: v for n, v in case._mode().items() if n in values}
+    random = np.random.default_rng(3)
+    names = [reaction_symbol(reaction, symbols) for reaction in function.outputs["reactions"].names]
+    for _ in range(5):
+        state = {entry.name: random.uniform(0.2, 0.9) for entry in function.inputs["x"].rows}
+        known = {symbols.get(n, n): v for n, v in {**state, **values, "t": 0.3}.items()}
+        found = printed_values(displays(text), known)
+        printed = np.array([found[name] for name in names])
+        wanted = np.array(list(function.at(state, values, 0.3).values()))
+        # Rounding grows with the condition of the equations, which random states leave below 1e4.
+        assert printed == pytest.approx(wanted, rel=1e-10, abs=1e-10 * np.abs(wanted).max())
+        assert np.array(exported(0.3, state, values)) == pytest.approx(
+            wanted, rel=1e-10, abs=1e-10 * np.abs(wanted).max()
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["rolling-wheel:hoop", "slider-crank", "omni-rolling", "rolling-disc"]
+)
+def test_no_name_of_a_document_is_defined_twice(name):
+    problem, _, chosen = name.partition(":")
+    case = ds.problem(problem).case(chosen or None)
+    text = displays(case.to_latex(document=False, rate=7.0))
+    left = re.compile(r"^([^&=]+?) &= |^([^&=\n]+?) = ", re.MULTILINE)
+    lefts = [a or b for shown in DISPLAY.findall(text) for a, b in left.findall(shown)]
+    lefts = [name for name in lefts if "_" in name]  # the others are said in words before
+    assert len(lefts) > 10
+    assert [name for name, count in collections.Counter(lefts).items() if count > 1] == []
+
+
+@pytest.mark.slow
+def test_too_many_reactions_are_said_to_be_too_many():
+    text = ds.problem("n-trailer").case().to_latex(document=False, reactions=True)
+    assert "11 reactions are too large to be solved in letters" in text
+
+
+def test_reactions_alone_are_for_latex_and_not_for_reduced_equations():
+    with pytest.raises(OutOfRangeError, match="without reactions"):
+        pendulum().to_latex(reduced=True, reactions=True)
+    told = CliRunner().invoke(app, ["equations", "pendulum", "--reactions", "--as", "python"])
+    assert told.exit_code == 2
+    told = CliRunner().invoke(app, ["equations", "pendulum", "--reactions", "--law", "rod=50,400"])
+    assert told.exit_code == 0
+    assert "section*{Reactions}" in told.stdout
+    assert "section*{Energies}" not in told.stdout
