@@ -11,27 +11,21 @@ holds for the full system. Its motion therefore obeys
     q' = dH0/dp + Phi_p^T lambda,    p' = -dH0/dq - Phi_q^T lambda + (lambda.S lambda)_q/2 + Q,
     (S lambda)' = R + Phi_p (lambda.S lambda)_q/2,
 
-exactly, where R(t, q, p1, lambda) is the rate of Phi along Dirac's equations, the case S = 0. Posed
-as control systems, these equations and their refinement keep R = 0 along the motion.
+exactly, where R(t, q, p1, lambda) is the rate of Phi along Dirac's equations, the case S = 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
 
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.linear import is_zero, solve_definite, solve_small
-from daesolve.core.posing.events import RISING, Event, Stop
-from daesolve.core.posing.goals import Goal
-from daesolve.core.posing.inputs import Drive
-from daesolve.core.posing.rewriting import Rewriting, substitution
-from daesolve.core.posing.symbols import SymbolVector, velocity_name
-from daesolve.core.system.system import ControlSystem, MechanicalSystem, Output, unswitched
-from daesolve.errors import PosingError
+from daesolve.core.expressions.linear import solve_definite, solve_small
+from daesolve.core.system.system import MechanicalSystem
+from daesolve.nonholonomic.independent_motion import IndependentMotion
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +57,10 @@ class DiracEquations:
         lambda, and Phi_p (lambda.S lambda)_q/2 with the opposite sign. To the second order the
         small velocities of the slow motion are lambda + M^-1 (S lambda' + carried), with lambda
         where R = 0.
+    reactions
+        u of the full system, (nu, 1).
+    restoring
+        By the name of each goal on positions, its residual and the direction in x across it.
     """
 
     t: ca.SX
@@ -78,6 +76,8 @@ class DiracEquations:
     neglected: ca.SX
     drift: ca.SX
     carried: ca.SX
+    reactions: ca.SX
+    restoring: Mapping[str, tuple[ca.SX, ca.SX]]
 
     def arguments(self) -> list[ca.SX]:
         """Return the symbols that everything except `constraints` depends on."""
@@ -110,6 +110,7 @@ class DiracEquations:
 
 def dirac_equations(
     system: MechanicalSystem,
+    motion: IndependentMotion,
     small: Sequence[int],
     slow: ca.SX,
     multipliers: ca.SX,
@@ -120,7 +121,9 @@ def dirac_equations(
     Parameters
     ----------
     system
-        A system without constraints, posed by its kinetic energy.
+        A system posed by its kinetic energy.
+    motion
+        Its independent velocities: all if it has no goals.
     small
         The indices of the m small velocities.
     slow, multipliers
@@ -130,9 +133,18 @@ def dirac_equations(
     """
     dynamics = system.dynamics
     t, count = dynamics.t, dynamics.position_count
-    large = [index for index in range(len(system.v)) if index not in small]
-    in_parts = _in_coordinates if system.velocities is None else _in_quasi_velocities
-    parts = in_parts(system, large, small, slow[count:, 0], multipliers, constrained)
+    large = [index for index in motion.independent if index not in small]
+    symbols = slow[count:, 0], multipliers, constrained
+    plain = system.velocities is None and not motion.dependent
+    parts = (
+        _in_coordinates(system, large, small, *symbols)
+        if plain
+        else _in_quasi_velocities(motion, large, small, *symbols)
+    )
+    across = {row.name: motion.restoring(row) for row in motion.on_positions}
+    parts |= {f"residual of {row.name}": row.chain[0] for row in motion.on_positions}
+    parts |= {f"across {name}": direction for name, direction in across.items()}
+    parts["reactions"] = ca.substitute(motion.reactions, dynamics.velocities, parts["velocities"])
     names = [*parts]
     written = ca.substitute([*parts.values()], [dynamics.x[:count]], [slow[:count]])
     own = dict(zip(names, written, strict=True))
@@ -155,6 +167,8 @@ def dirac_equations(
         neglected=ca.vertcat(ca.SX.zeros(count), own["neglected"]),
         drift=following(balance),
         carried=own["carried"] + following(own["moving"]),
+        reactions=own["reactions"],
+        restoring={name: (own[f"residual of {name}"], own[f"across {name}"]) for name in across},
     )
 
 
@@ -252,37 +266,40 @@ def _in_coordinates(
 
 
 def _in_quasi_velocities(
-    system: MechanicalSystem,
+    motion: IndependentMotion,
     large: Sequence[int],
     small: Sequence[int],
     p1: ca.SX,
     multipliers: ca.SX,
     p2: ca.SX,
 ) -> dict[str, ca.SX]:
-    """Return the same parts in quasi-velocities, by Hamel's equations A v' = h.
+    """Return the same parts in independent or quasi-velocities, by Hamel's equations A w' = Q.
 
-    With n = (-A21 A11^-1, 1), n A = (0, S), so S lambda' = n h exactly, and R = n h. Besides the
+    With n = (-A21 A11^-1, 1), n A = (0, S), so S lambda' = n Q exactly, and R = n Q. Besides the
     rate of Phi along Dirac's equations, R contains the forces due to S lambda and finite
     velocities. They are as small as S lambda', which order 0 neglects; but during the fast motion
-    they change the large momenta by as much as the refinement does.
+    they change the large momenta by as much as the refinement does. Forces that contain reactions
+    are those at the accelerations that they cause.
     """
-    dynamics = system.dynamics
-    kinetic = dynamics.kinetic
-    assert kinetic is not None
-    q, v = dynamics.x[: dynamics.position_count], dynamics.velocities
-    momenta = ca.gradient(kinetic, v)
-    linear = ca.substitute(momenta, v, ca.SX.zeros(v.numel()))
-    split = _Split.of(dynamics.mass, linear, (large, small), (p1, p2), multipliers)
-    # p1 = dT/dv1 also changes with its coefficients.
-    along = ca.jtimes(momenta, ca.vertcat(q, dynamics.t), ca.vertcat(dynamics.position_rates, 1))
-    force, along, rates = ca.substitute(
-        [dynamics.force, along, dynamics.position_rates], [v], [split.velocities]
+    dynamics = motion.dynamics
+    q, w = dynamics.x[: dynamics.position_count], motion.w
+    places = {index: place for place, index in enumerate(motion.independent)}
+    own, few = [places[index] for index in large], [places[index] for index in small]
+    momenta = motion.momenta
+    linear = ca.substitute(momenta, w, ca.SX.zeros(w.numel()))
+    split = _Split.of(motion.mass, linear, (own, few), (p1, p2), multipliers)
+    rates = motion.of_independent(dynamics.position_rates)
+    # p1 = dT/dw1 also changes with its coefficients.
+    along = ca.jtimes(momenta, ca.vertcat(q, dynamics.t), ca.vertcat(rates, 1))
+    force, along, rates, velocities = ca.substitute(
+        [motion.force, along, rates, motion.velocities], [w], [split.velocities]
     )
-    pushed = _block(force, large, [0])
+    pushed = _block(force, own, [0])
     return {
         **split.parts,
-        "balance": _block(force, small, [0]) - split.ties @ pushed,
-        "rate": ca.vertcat(rates, pushed + _block(along, large, [0])),
+        "velocities": velocities,
+        "balance": _block(force, few, [0]) - split.ties @ pushed,
+        "rate": ca.vertcat(rates, pushed + _block(along, own, [0])),
         "neglected": ca.SX.zeros(len(large)),
         "carried": ca.SX.zeros(len(small)),
         "moving": ca.SX.zeros(len(small)),
@@ -308,183 +325,3 @@ def _forces(system: MechanicalSystem, velocities: ca.SX) -> ca.SX:
     """Return Q - dV/dq at given velocities: all forces on the system except inertial ones."""
     bare: Dynamics = replace(system, kinetic=0.0, events=(), outputs={}).dynamics
     return ca.substitute(bare.force, bare.velocities, velocities)
-
-
-LOST = "slow_manifold_lost"
-"""The event that ends a run where fast and slow motions can no longer be distinguished."""
-NOTHING_SLOW = (
-    "the fast motion becomes so slow that the small velocities are no longer determined by the "
-    "forces; end earlier, or integrate the full system"
-)
-
-
-def moved_names(system: MechanicalSystem) -> tuple[str, ...]:
-    """Return the names that momenta and balances refer to: coordinates or quasi-velocities."""
-    return system.coordinates.names if system.velocities is None else system.v.names
-
-
-def leading_system(
-    full: MechanicalSystem, equations: DiracEquations, states: SymbolVector, small: Sequence[int]
-) -> ControlSystem:
-    """Pose Dirac's equations: x' = g(x, lambda), R(x, lambda) = 0.
-
-    Parameters
-    ----------
-    full
-        The original system.
-    equations
-        The equations, in the symbols of the states.
-    states
-        x = (positions, p1) and the small velocities.
-    small
-        The indices of the small velocities among all.
-
-    Raises
-    ------
-    PosingError
-        A table has steps.
-    """
-    names = [moved_names(full)[index] for index in small]
-    goals = [
-        Goal(f"balance_{name}", equations.balance[index], ideal=False, at_start=True)
-        for index, name in enumerate(names)
-    ]
-    _check_tables(full, 1, "order 0 needs small velocities without jumps")
-    e = equations
-    return _posed(full, states, e.rate, e.velocities, goals, e.lengthening(e.changing))
-
-
-def added_names(small: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the refinement's further states: lambda0 and lambda0'."""
-    leading = [f"{name}_leading" for name in small]
-    return (*leading, *[velocity_name(name) for name in leading])
-
-
-def refined_system(
-    full: MechanicalSystem, equations: DiracEquations, states: SymbolVector, small: Sequence[int]
-) -> ControlSystem:
-    """Pose the refinement: x' = g(x, lambda1) + neglected terms, with goals for lambda1.
-
-    The goals are R = 0 for lambda0, M lambda0' + drift = 0, and M (lambda1 - lambda0) = S lambda0'
-    + carried. With lambda0 and lambda0' as states, nothing must be solved explicitly; where M is
-    singular the goals lose their grip.
-
-    Parameters
-    ----------
-    full, equations, states, small
-        As in `leading_system`. The small velocities become lambda1; lambda0 and lambda0' are added
-        to the states under their `added_names`.
-
-    Raises
-    ------
-    PosingError
-        A table has steps or kinks.
-    """
-    _check_tables(full, 2, "the refinement needs the rates of small velocities")
-    e, count = equations, len(small)
-    units = states.units[-count:]
-    both = SymbolVector(
-        states.names + added_names(states.names[-count:]),
-        states.units + units + tuple(f"{unit}/s" for unit in units),
-        "state",
-    )
-    moving, leading, changing = ca.vertsplit(both.vector[len(both) - 3 * count :], count)
-
-    def written(expression: ca.SX, multipliers: ca.SX) -> ca.SX:
-        own = ca.vertcat(both.vector[: e.slow.numel()], multipliers)
-        return ca.substitute(expression, ca.vertcat(e.slow, e.multipliers), own)
-
-    solvability, inertia = written(e.solvability, leading), written(e.inertia, leading)
-    residuals = {
-        "balance": written(e.balance, leading),
-        "drift": solvability @ changing + written(e.drift, leading),
-        "lag": solvability @ (moving - leading) - inertia @ changing - written(e.carried, leading),
-    }
-    goals = [
-        Goal(f"{kind}_{moved_names(full)[index]}", residual[place], ideal=False, at_start=True)
-        for kind, residual in residuals.items()
-        for place, index in enumerate(small)
-    ]
-    rate = written(e.rate + e.neglected, moving)
-    lengthening = written(e.lengthening(changing), leading)
-    return _posed(full, both, rate, written(e.velocities, moving), goals, lengthening)
-
-
-def _check_tables(full: MechanicalSystem, degree: int, why: str) -> None:
-    """Refuse tables that are not smooth enough.
-
-    Raises
-    ------
-    PosingError
-        A table has pieces of too low a degree.
-    """
-    for drive in full.drives:
-        if drive.lookup is not None and min(axis.degree for axis in drive.lookup.axes) < degree:
-            raise PosingError(
-                f"{why}, and the table {drive.name!r} has {'kinks' if degree > 1 else 'steps'}: "
-                f"make it {'cubic' if degree > 1 else 'linear or cubic'}"
-            )
-
-
-def _posed(
-    full: MechanicalSystem,
-    states: SymbolVector,
-    rate: ca.SX,
-    velocities: ca.SX,
-    goals: Sequence[Goal],
-    lengthening: ca.SX,
-) -> ControlSystem:
-    """Pose a control system whose last states, the small velocities, follow from the goals.
-
-    Parameters
-    ----------
-    rate
-        The rates of the states other than the small velocities.
-    velocities
-        The velocities of the full system.
-    lengthening
-        T' as in `DiracEquations`: a run ends where it reaches 1.
-    """
-    dynamics = unswitched(full).dynamics
-    count = dynamics.position_count
-    moving = states.names[rate.numel() :]
-    units = tuple(f"{unit}/s" for unit in states.units[rate.numel() :])
-    controls = SymbolVector(tuple(f"{name}_rate" for name in moving), units, "reaction")
-
-    def written(expression: ca.SX) -> ca.SX:
-        return ca.substitute(expression, dynamics.x, ca.vertcat(states.vector[:count], velocities))
-
-    labels = dynamics.labels
-    outputs: dict[str, Output] = {
-        name: (velocities[index], unit)
-        for index, (name, unit) in enumerate(zip(full.v.names, full.v.units, strict=True))
-        if name not in states
-    }
-    outputs |= {
-        name: (written(expression), unit)
-        for (name, expression), unit in zip(
-            dynamics.outputs.items(), labels.output_units, strict=True
-        )
-    }
-    # The parts added by tables were rewritten with their arguments, resets included.
-    own = Rewriting(substitution(dynamics.x, ca.vertcat(states.vector[:count], velocities)))
-    drives: tuple[Drive, ...] = own(tuple(full.drives))
-    nodes = {event.name: event for drive in drives for event in drive.events}
-    events = [
-        nodes.get(event.name, replace(event, guard=written(event.guards)))
-        for event in dynamics.events
-    ]
-    if not is_zero(lengthening):
-        events.append(Event(LOST, lengthening**2 - 1, RISING, Stop(NOTHING_SLOW)))
-    return ControlSystem(
-        states,
-        ca.vertcat(rate, controls.vector),
-        parameters=full.parameters,
-        controls=controls,
-        goals=goals,
-        discrete=full.discrete,
-        events=events,
-        outputs=outputs,
-        switches=full.switches,
-        drives=drives,
-    )

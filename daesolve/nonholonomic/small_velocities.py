@@ -14,7 +14,12 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from daesolve.core.equations.consistency import check_named, sample_states, start_value
+from daesolve.core.equations.consistency import (
+    check_named,
+    complete_start,
+    sample_states,
+    start_value,
+)
 from daesolve.core.equations.drives import drive_values_at_start
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.rank import RANK_TOLERANCE, check_mass
@@ -24,20 +29,20 @@ from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import ControlSystem, MechanicalSystem, unswitched
 from daesolve.errors import (
     OutOfRangeError,
-    PosingError,
     SecondaryConstraintsError,
     check_names,
     is_number,
 )
 from daesolve.nonholonomic.constraint_forms import parameter_vector
-from daesolve.nonholonomic.dirac import (
-    DiracEquations,
+from daesolve.nonholonomic.dirac import DiracEquations, dirac_equations
+from daesolve.nonholonomic.independent_motion import IndependentMotion, independent_motion
+from daesolve.nonholonomic.reduced_systems import (
     added_names,
-    dirac_equations,
     leading_system,
     moved_names,
     refined_system,
 )
+from daesolve.nonholonomic.reducible import check_reducible, checked_names
 from daesolve.nonholonomic.slow_manifold import grips, strength
 from daesolve.nonholonomic.slow_motion import FastSpectrum, Quantities, SlowMotion
 from daesolve.nonholonomic.validity import Validity
@@ -63,6 +68,8 @@ class DiracModel:
         Symbols of the momenta, `momentum_<coordinate>` or `momentum_<quasi-velocity>`.
     primary_constraints
         Phi by the name of its small velocity, each an expression of coordinates and momenta.
+    motion
+        The velocities that the goals of the system leave free: all if it has none.
     equations
         Dirac's equations, and the refinement.
     states
@@ -90,6 +97,7 @@ class DiracModel:
     rank: int
     momenta: SymbolVector
     primary_constraints: Mapping[str, ca.SX]
+    motion: IndependentMotion
     equations: DiracEquations
     states: SymbolVector
 
@@ -99,7 +107,7 @@ class DiracModel:
 
         Large velocities are outputs under their own names.
         """
-        return leading_system(self.full, self.equations, self.states, self._small)
+        return leading_system(self.full, self.motion, self.equations, self.states, self._small)
 
     @cached_property
     def refined(self) -> ControlSystem:
@@ -109,7 +117,7 @@ class DiracModel:
         velocities of order 0, `<small velocity>_leading`, and their rates, `<small
         velocity>_leading_dot`.
         """
-        return refined_system(self.full, self.equations, self.states, self._small)
+        return refined_system(self.full, self.motion, self.equations, self.states, self._small)
 
     def start(
         self,
@@ -201,7 +209,7 @@ class DiracModel:
 
     @cached_property
     def _dynamics(self) -> Dynamics:
-        return unswitched(self.full).dynamics
+        return self.motion.dynamics
 
     @cached_property
     def _small(self) -> tuple[int, ...]:
@@ -209,7 +217,7 @@ class DiracModel:
 
     @cached_property
     def _large(self) -> tuple[int, ...]:
-        return tuple(i for i in range(len(self.full.v)) if i not in self._small)
+        return tuple(i for i in self.motion.independent if i not in self._small)
 
     @cached_property
     def _quantities(self) -> Quantities:
@@ -218,9 +226,8 @@ class DiracModel:
     @cached_property
     def _momenta(self) -> ArrayFunction:
         """(t, x, p) of the full system -> the momenta of large velocities."""
-        dynamics = self._dynamics
-        assert dynamics.kinetic is not None
-        momenta = ca.gradient(dynamics.kinetic, dynamics.velocities)[list(self._large)]
+        dynamics, places = self._dynamics, self.motion.independent
+        momenta = self.motion.momenta[[places.index(k) for k in self._large], :]
         return ArrayFunction("momenta", [dynamics.t, dynamics.x, dynamics.p], [momenta])
 
     def _motion(self, state: Values, parameters: Values | None, time: float) -> SlowMotion:
@@ -258,6 +265,8 @@ class DiracModel:
         check_names("state", values, known)
         x = np.array([values.get(name, 0.0) for name in names])
         given = [name for name in momenta if name in values]
+        if self.motion.dependent:
+            x = self._consistent(values, given, t, p)
         if not given:
             return x
         both = [name for name in large if name in values]
@@ -270,6 +279,18 @@ class DiracModel:
         slow = np.concatenate([x[:count], [values.get(name, 0.0) for name in momenta]])
         small = x[count:][list(self._small)]
         x[count:] = self._quantities(t, slow, small, p)["velocities"]
+        return x
+
+    def _consistent(
+        self, values: Values, momenta: Sequence[str], t: float, p: np.ndarray
+    ) -> np.ndarray:
+        """Complete a state to one that fulfils the goals; velocities follow from momenta later."""
+        names, count = self._dynamics.labels.states, self._dynamics.position_count
+        known = names[:count] if momenta else names
+        start = {name: values[name] for name in known if name in values}
+        x = complete_start(self._dynamics, p, start, time=t).state
+        for index in self._small if momenta else ():
+            x[count + index] = values.get(names[count + index], 0.0)
         return x
 
     def _scale(self, t: float, x: np.ndarray, p: np.ndarray) -> float:
@@ -314,17 +335,22 @@ def small_velocities(
     small: Iterable[str],
     *,
     parameters: Values | None = None,
+    dependent: Iterable[str] | None = None,
 ) -> DiracModel:
     """Reduce a system in which some velocities are small.
 
     Parameters
     ----------
     system
-        A system without goals, posed by its kinetic energy.
+        A system posed by its kinetic energy. It may have goals that always hold, and forces that
+        contain their reactions, such as a normal load in a force of creep.
     small
         The names of the small velocities: rates of coordinates, or quasi-velocities such as slips.
     parameters
         Parameter values, overriding the defaults, at which the system is examined.
+    dependent
+        The names of the velocities that goals determine, as many as there are goals; by default
+        those that they determine best. The others are independent.
 
     Raises
     ------
@@ -344,7 +370,7 @@ def small_velocities(
     >>> ds.nonholonomic.small_velocities(sliding, ["x_dot"]).start({"x": 1.0})
     {'x': 1.0, 'x_dot': 1.5}
     """
-    model, samples, p = _examined(system, small, parameters)
+    model, samples, p = _examined(system, small, parameters, dependent)
     model.check_solvable(samples, p)
     return model
 
@@ -358,24 +384,29 @@ def solvability_samples(
 
 
 def _examined(
-    system: MechanicalSystem, small: Iterable[str], parameters: Values | None
+    system: MechanicalSystem,
+    small: Iterable[str],
+    parameters: Values | None,
+    dependent: Iterable[str] | None = None,
 ) -> tuple[DiracModel, list[tuple[float, np.ndarray]], np.ndarray]:
     """Return a model before solvability is checked, states, and the numbers in p."""
-    _check_system(system)
-    names = _checked_names(system, small)
+    check_reducible(system)
+    names = checked_names(system, small)
     plain = unswitched(system)
     dynamics = plain.dynamics
     chosen = [system.v.names.index(name) for name in names]
-    large = [index for index in range(len(system.v)) if index not in chosen]
     p = parameter_vector(dynamics, parameters)
     samples = sample_states(dynamics, p)
     check_mass(dynamics, samples, p)
+    motion = independent_motion(plain, chosen, samples, p, dependent)
+    large = [index for index in motion.independent if index not in chosen]
     momenta = _momenta_of(system)
     kept = momenta.part(momenta.names[index] for index in large)
     states = _states(system, kept, names)
     split = len(states) - len(names)
     equations = dirac_equations(
         plain,
+        motion,
         chosen,
         slow=states.vector[:split],
         multipliers=states.vector[split:],
@@ -391,6 +422,7 @@ def _examined(
         rank=len(large),
         momenta=momenta,
         primary_constraints={name: constraints[i] for i, name in enumerate(names)},
+        motion=motion,
         equations=equations,
         states=states,
     )
@@ -416,73 +448,6 @@ def _states(system: MechanicalSystem, momenta: SymbolVector, small: Sequence[str
         (*labels.state_units[:count], *momenta.units, *moving.units),
         "state",
     )
-
-
-def _check_system(system: MechanicalSystem) -> None:
-    """Refuse systems that have no such reduction.
-
-    Raises
-    ------
-    PosingError
-        The message names the obstacle.
-    """
-    if not isinstance(system, MechanicalSystem):
-        raise PosingError(
-            f"small velocities need a MechanicalSystem, not a {type(system).__name__}"
-        )
-    if system.kinetic is None:
-        raise PosingError(
-            "small velocities need Lagrange's equations: pose the system by kinetic=, not by "
-            "mass_matrix="
-        )
-    refused = [goal.name for goal in system.goals]
-    refused += [*system.implicit.names, *system.reactions.names, *system.recovered]
-    if refused:
-        raise PosingError(
-            f"small velocities need a system without goals, reactions and implicit unknowns, but "
-            f"this one has {', '.join(map(repr, refused))}: choose coordinates that need no "
-            "constraints, and watch conserved quantities as outputs"
-        )
-    if len(system.inputs):
-        raise PosingError(
-            f"small velocities need to know how forces change, but {system.inputs.names[0]!r} "
-            "is an input: write an expression of time or a table instead"
-        )
-    laws = [repr(drive.name) for drive in system.drives if drive.law is not None]
-    if laws:
-        raise PosingError(
-            f"the reduced system cannot contain the law {laws[0]}: integrate the full system"
-        )
-    tables = {event.name for drive in system.drives for event in drive.events}
-    resets = [
-        repr(event.name)
-        for event in system.events
-        if event.then.reset is not None and event.name not in tables
-    ]
-    if resets:
-        raise PosingError(
-            f"the reduced system does not support the resets of {', '.join(resets)}, because "
-            "its states differ: integrate the full system"
-        )
-
-
-def _checked_names(system: MechanicalSystem, small: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the small velocities.
-
-    Raises
-    ------
-    PosingError, UnknownNameError
-        A name is not a velocity of the system, there are none, or one is named twice.
-    """
-    if isinstance(small, str):
-        raise PosingError(f"small must be a list of names, [{small!r}] for a single one")
-    if not isinstance(small, Iterable):
-        raise PosingError(f"small must be a list of names of velocities, not {small!r}")
-    names = tuple(small)
-    check_names("velocity", names, system.v.names)
-    if not names or len(set(names)) < len(names):
-        raise PosingError(f"small must name at least one velocity, each once, not {list(names)!r}")
-    return names
 
 
 def _checked(order: Order) -> Order:

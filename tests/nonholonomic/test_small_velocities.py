@@ -386,12 +386,6 @@ def slider(**changes):
         (slider(), "y_dot", PosingError, r"\['y_dot'\] for a single one"),
         (slider(), None, PosingError, "must be a list of names of velocities, not None"),
         (
-            slider(goals=lambda q: [ds.Holonomic("rail", q.x - q.y)]),
-            ["y_dot"],
-            PosingError,
-            "has 'rail'",
-        ),
-        (
             slider(kinetic=lambda q: q.dot.x**2, potential=lambda q: q.y**2),
             ["y_dot"],
             PosingError,

@@ -391,8 +391,9 @@ def _check_control(
     for chosen in [[state] for state in direct] + [direct] * (len(direct) > 1):
         moving = [influence(state) for state in states]
         usual = max((np.linalg.norm(u) for u in moving if np.all(np.isfinite(u))), default=0.0)
-        resting = [influence(_scaled(state, chosen, 0.0)) for state in states]
-        gone = all(np.linalg.norm(u) <= 1e-12 * usual for u in resting if np.all(np.isfinite(u)))
+        zeroed = [influence(_scaled(state, chosen, 0.0)) for state in states]
+        resting = [u for u in zeroed if np.all(np.isfinite(u))]
+        gone = bool(resting) and all(np.linalg.norm(u) <= 1e-12 * usual for u in resting)
         proportional = len(chosen) == 1 or all(
             np.allclose(influence(_scaled(state, chosen, 2.0)), 2.0 * whole, rtol=1e-9)
             for state, whole in zip(states, moving, strict=True)
