@@ -8,14 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from daesolve.cli import options
 from daesolve.cli.option_sets import DrivenCaseOptions, OutputOptions, takes_options
 from daesolve.cli.options import ProblemName, Until, say
 from daesolve.core.results.trajectory.stored_trajectories import stored_run
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import OutOfRangeError
 from daesolve.plugins import registry
+from daesolve.reporting.document import dump, fields_of
 from daesolve.reporting.live.compiling import check_compiler
+from daesolve.reporting.live.page import LivePage
 from daesolve.reporting.live.page import live as live_page
 
 PAGE = "live.html"
@@ -43,7 +44,10 @@ def live(
     if page.suffix != ".html":
         raise OutOfRangeError(f"--out needs a file name that ends with .html, not {page}")
     chosen: dict[str, Any] = {} if case.inputs is None else {"inputs": case.inputs}
-    write_live(bound.solve(until, **chosen), page, quiet=output.silent)
+    made = write_live(bound.solve(until, **chosen), page, quiet=output.silent)
+    if output.as_json:
+        told = {"path": str(page), **fields_of(made, "name until difference notes")}
+        typer.echo(dump(told))
 
 
 def source_among(sources: Sequence[Path], directory: Path) -> Path | None:
@@ -54,15 +58,16 @@ def source_among(sources: Sequence[Path], directory: Path) -> Path | None:
 
 def write_live(
     run: Trajectory | Path, file: Path, *, source: Path | None = None, quiet: bool = False
-) -> None:
-    """Write the live page of a run, and say where it is and how far it is from the run."""
+) -> LivePage:
+    """Write the live page of a run, return it, and say where it is and how exact."""
     page = live_page(run, source=source, tell=say)
     path = page.save(file)
     if quiet:
-        return
+        return page
     typer.echo(
         f"live: {path} ({len(page.text.encode()) / 1e3:.0f} kB), {page.difference:.1e} from the "
         f"run at t = {page.until:g} s"
     )
     for note in page.notes:
-        options.say(note)
+        say(note)
+    return page

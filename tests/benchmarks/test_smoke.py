@@ -20,6 +20,7 @@ SMALL = {
     "benchmarks.first_run": "--task pendulum --until 1",
     "benchmarks.history": "measure --changed --rows rows.jsonl --figure pendulum --figure hoop "
     "--repeats 2 --rounds 1",
+    "benchmarks.live": "--page hoop --until 2 --repeats 1",
     "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
     "benchmarks.long_horizon.offsets": "--rate 1 --rate 3 --until 2000",
     "benchmarks.long_horizon.work": "--rate 3 --until 1000",
@@ -50,6 +51,8 @@ def ran(folder, name, *options):
     program(name)
     if find_spec("heyoka") is None:
         pytest.skip("heyoka is not installed")
+    if name == "benchmarks.live" and not (find_spec("ziglang") and shutil.which("chromium")):
+        pytest.skip("live pages need the package ziglang and Chromium")
     if name == "benchmarks.omni_rolling.run" and shutil.which("cc") is None:
         pytest.skip("there is no C compiler here")
     ended = subprocess.run(
