@@ -60,7 +60,7 @@ def compiled(unit: Unit, drift: ca.Function, drawn: ca.Function, derived: ca.Fun
     texts = {
         **unit.texts,
         SHIM: files(__package__).joinpath(SHIM).read_text("utf-8"),
-        "page.h": _sizes(drift, drawn, derived),
+        "page.h": _sizes(unit, drift, drawn, derived),
         "drawing.c": _code([drift, drawn, derived]),
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +75,7 @@ def compiled(unit: Unit, drift: ca.Function, drawn: ca.Function, derived: ca.Fun
         return made.read_bytes()
 
 
-def _sizes(drift: ca.Function, drawn: ca.Function, derived: ca.Function) -> str:
+def _sizes(unit: Unit, drift: ca.Function, drawn: ca.Function, derived: ca.Function) -> str:
     functions = drift, drawn, derived
     numbers = {
         "DRIFT": drift.nnz_out(0),
@@ -83,6 +83,7 @@ def _sizes(drift: ca.Function, drawn: ca.Function, derived: ca.Function) -> str:
         "WORK": max(function.sz_w() for function in functions),
         "INTEGERS": max(function.sz_iw() for function in functions),
         "ROWS": ROWS,
+        "POSITIONS": unit.prepared.dynamics.position_count,
     }
     return "".join(f"#define PAGE_{name} {number}\n" for name, number in numbers.items())
 

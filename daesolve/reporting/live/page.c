@@ -84,9 +84,109 @@ static void derive(void) {
     if (derived[k] != now[k]) page_put(1 + 2 * MODEL_STATES + k, derived[k]);
 }
 
+/* -- why no start is possible ------------------------------------------------------------------- */
+
+#define TRIES 300
+#define STARTED COUNT(MODEL_STARTS)
+
+static double asked[MODEL_STATES], misses[STARTED], sizes[STARTED], trial_links[STARTED];
+static double slopes[STARTED * MODEL_STATES], normal[MODEL_STATES * MODEL_STATES];
+
+static int links_at(Generated *function, const double *x, double *links) {
+  Unit *unit = instance;
+  const double *from[] = {&unit->now.time, x, unit->now.p};
+  double *to[] = {links, slopes};
+  return call(unit, function, from, to);
+}
+
+static double square(const double *links, int rows) {
+  double sum = 0.0;
+  for (int i = 0; i < rows; ++i) sum += links[i] / sizes[i] * (links[i] / sizes[i]);
+  return sum;
+}
+
+/* The smallest residuals of constraints over the states that may move, by Levenberg's method; each
+ * counts relative to its terms. Returns the sum of their squares. */
+static double least_miss(Generated *function, int rows, int first, int end, const int32_t *fixed) {
+  double x[MODEL_STATES], next[MODEL_STATES], step[MODEL_STATES], damping = 1e-3, typical = 0.0;
+  memcpy(x, asked, sizeof x);
+  if (!links_at(function, x, misses)) return NAN;
+  for (int n = first; n < end; ++n) typical = fmax(typical, fabs(x[n]));
+  if (typical == 0.0) typical = 1.0;
+  for (int i = 0; i < rows; ++i) {
+    sizes[i] = 0.0;
+    for (int n = first; n < end; ++n) sizes[i] += fabs(slopes[n * rows + i]) * typical;
+    if (!(sizes[i] > 0.0) || !isfinite(sizes[i])) sizes[i] = 1.0;
+  }
+  double error = square(misses, rows);
+  for (int tries = 0; tries < TRIES && error > 1e-30 && damping < 1e12; ++tries) {
+    int width = 0, free[MODEL_STATES];
+    double largest = 0.0;
+    if (!links_at(function, x, misses)) return NAN;
+    for (int n = first; n < end; ++n) if (!fixed[n]) free[width++] = n;
+    for (int a = 0; a < width; ++a) {
+      step[a] = 0.0;
+      for (int i = 0; i < rows; ++i)
+        step[a] -= slopes[free[a] * rows + i] * misses[i] / (sizes[i] * sizes[i]);
+      for (int b = 0; b <= a; ++b) {
+        double sum = 0.0;
+        for (int i = 0; i < rows; ++i)
+          sum += slopes[free[a] * rows + i] * slopes[free[b] * rows + i] / (sizes[i] * sizes[i]);
+        normal[a * width + b] = sum;
+        if (a == b) largest = fmax(largest, sum);
+      }
+    }
+    for (int a = 0; a < width; ++a) normal[a * width + a] += damping * largest + DBL_MIN;
+    for (int a = 0; a < width; ++a) {
+      for (int b = 0; b <= a; ++b) {
+        double sum = normal[a * width + b];
+        for (int k = 0; k < b; ++k) sum -= normal[a * width + k] * normal[b * width + k];
+        normal[a * width + b] = a == b ? sqrt(fmax(sum, DBL_MIN)) : sum / normal[b * width + b];
+      }
+      for (int k = 0; k < a; ++k) step[a] -= normal[a * width + k] * step[k];
+      step[a] /= normal[a * width + a];
+    }
+    for (int a = width - 1; a >= 0; --a) {
+      for (int k = a + 1; k < width; ++k) step[a] -= normal[k * width + a] * step[k];
+      step[a] /= normal[a * width + a];
+    }
+    memcpy(next, x, sizeof next);
+    for (int a = 0; a < width; ++a) next[free[a]] += step[a];
+    double other = links_at(function, next, trial_links) ? square(trial_links, rows) : NAN;
+    if (other < error) {
+      memcpy(x, next, sizeof x);
+      memcpy(misses, trial_links, sizeof misses);
+      error = other;
+      damping *= 0.1;
+    } else {
+      damping *= 10.0;
+    }
+  }
+  links_at(function, x, misses);
+  return error;
+}
+
+/* After a refused start, of positions or of velocities: whether the constraints could be met if no
+ * state were given (1), or not (0), or whether they are met as it is (-1). */
+EXPORTED(missed) int page_missed(int velocities) {
+  Generated *function = velocities ? model_velocities : model_positions;
+  int rows = velocities ? MODEL_VELOCITIES : MODEL_POSITIONS;
+  int first = velocities ? PAGE_POSITIONS : 0, end = velocities ? MODEL_STATES : PAGE_POSITIONS;
+  static const int32_t none[MODEL_STATES];
+  if (rows == 0) return -1;
+  double whole = least_miss(function, rows, first, end, none);
+  double found = least_miss(function, rows, first, end, ((const Unit *)instance)->now.moved);
+  return found < 1e-20 ? -1 : whole < 1e-20;
+}
+EXPORTED(misses) const double *page_misses(void) { return misses; }
+EXPORTED(sizes) const double *page_sizes(void) { return sizes; }
+
+/* -- a motion ------------------------------------------------------------------------------------ */
+
 EXPORTED(start) int page_start(double start) {
   reached = start;
   if (changed) derive();
+  memcpy(asked, ((const Unit *)instance)->now.x, sizeof asked);
   fmi3Status status = fmi3ExitInitializationMode(instance);
   ended = status == fmi3Warning; /* the motion ends at its start */
   return (int)status;

@@ -239,6 +239,7 @@ def _data(
         "allStates": len(variables.states),
         "positions": live.prepared.dynamics.position_count,
         "kept": live.kept,
+        "titles": live.titles,
         "shown": [{"name": n, "unit": u, "kind": k} for n, u, k in variables.shown],
         "drift": watched,
         "columns": list(drawing.columns),

@@ -112,6 +112,19 @@ class LiveRun:
         given = self.prepared.request.initial
         return [1 + place for place, state in enumerate(self.states) if state.name in given]
 
+    @property
+    def titles(self) -> list[list[str]]:
+        """What messages call the constraints on the positions of a start, and on its velocities."""
+        rates = {
+            link: f"the rate of the goal {row.name!r}"
+            for row in self.prepared.dynamics.rows
+            if row.kind == "holonomic"
+            for link in [*row.links][1:]
+        }
+        functions = self.unit.sheet.functions
+        both = functions.positions.names, functions.velocities.names
+        return [[rates.get(name, f"the goal {name!r}") for name in names] for names in both]
+
     @cached_property
     def following(self) -> tuple[ca.Function, Mapping[str, str]]:
         """The values that follow from others, and the parameters that the page must not change."""

@@ -153,6 +153,17 @@ def test_extreme_values_end_in_a_motion_or_a_sentence(page, text):
         assert "ends here where it did" in page.inner_text("#agreement"), name
 
 
+@pytest.mark.parametrize(
+    "start", [{"x": 2.0}, {"x": 0.5, "y": 0.5}, {"x": 0.9, "x_dot": 1.0, "y_dot": 1.0}]
+)
+def test_a_start_is_refused_by_the_sentence_of_python(page, start):
+    with pytest.raises(ds.errors.InconsistentStateError) as refused:
+        ds.solve(run().origin, END, start, guess={"y": -0.4})
+    for name, value in start.items():
+        put(page, f"start:{name}", str(value))
+    assert page.inner_text("#trouble") == str(refused.value)
+
+
 def test_a_link_with_nonsense_is_answered_by_a_sentence(browser, address):
     for page in opened(browser, address + "#nobody=3&mass=%E0%A4%A&gravity=9&%%%"):
         told = page.inner_text("#trouble")
