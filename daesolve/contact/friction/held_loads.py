@@ -164,7 +164,7 @@ class HeldLoads:
             masses = widths[borne + self._carried :].reshape(self._count, self._count)
             held = self.sticking.accelerations(times[0], states[0], p)
             loads += masses @ np.abs(held)
-        rounding = float(np.max(pushes @ np.abs(force).ravel(), initial=0.0)) * ROUNDING
+        rounding = ROUNDING * float(np.max(pushes @ np.abs(force).ravel(), initial=0.0))
         return float(np.max(pushes @ loads, initial=0.0)) + carried - rounding
 
     def _within(

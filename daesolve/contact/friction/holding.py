@@ -16,7 +16,7 @@ import scipy
 
 from daesolve.contact.following import TIME, DensePath, first_positive, follow
 from daesolve.contact.friction.direction_flow import BranchFollower
-from daesolve.contact.friction.held_loads import HeldLoads
+from daesolve.contact.friction.held_loads import ROUNDING, HeldLoads
 from daesolve.contact.friction.loosening import Loose, Loosening, depart
 from daesolve.contact.friction.sliding import Sliding, refuse_open
 from daesolve.contact.friction.variants import with_variant
@@ -88,6 +88,8 @@ class Release:
         Negative while it is held: an acceleration in the direction of sliding.
     values
         The discrete values of this sliding motion.
+    rounding
+        The margin that is only rounding.
     state
         The state with earlier velocities, if a guide has jumped away beneath the body.
     loose
@@ -96,6 +98,7 @@ class Release:
 
     margin: float
     values: Mapping[str, float]
+    rounding: float = 0.0
     state: np.ndarray | None = None
     loose: Loose | None = None
 
@@ -164,19 +167,27 @@ class Holding:
         return self._set_out(stretch, loose.loose, path, stop, times)
 
     def _begins(self, release: Release) -> bool:
-        """Return whether a motion begins, beyond rounding."""
-        return release.margin > 0.0 if release.loose is None else release.loose.slides
+        """Return whether a motion begins; not if the body is at its limit to rounding."""
+        return release.margin > release.rounding
 
     def _released(
         self, time: float, stop: float, path: Callable[[float], np.ndarray], p: np.ndarray
     ) -> tuple[list[float], Release | None]:
         """Return the times up to the release of a held body, and the release."""
-        if self.freedom == 1 and self.sliding.guides.planar:
+        own, one = p[: self.own], self.freedom == 1 and self.sliding.guides.planar
+        if not self.sliding.guides_stand_still:
             return self._grid(time, stop, path, p)
-        own = p[: self.own]
-        times, loose = self._loosening.release(
-            lambda moment: path(moment)[: self.count], (time, stop), own
-        )
+
+        def place(moment: float) -> np.ndarray:
+            return path(moment)[: self.count]
+
+        try:
+            times, loose = self._loosening.release(place, (time, stop), own)
+        except VariantError:
+            if not one:
+                raise
+            # It cannot slide in one of the two senses.
+            return self._grid(time, stop, path, p)
         if loose is None:
             return times, None
         return times, self._loosened(times[-1], path(times[-1])[: self.count], own, loose)
@@ -330,7 +341,8 @@ class Holding:
     def _loosened(self, time: float, x: np.ndarray, p: np.ndarray, loose: Loose) -> Release:
         """Return the release with the values of the motion that begins."""
         here = self.sliding.problem.at(x, time, loose.direction, numbers=p)
-        return Release(loose.margin, with_variant(here.values, loose.answer), loose=loose)
+        values = with_variant(here.values, loose.answer)
+        return Release(loose.margin, values, loose.rounding, loose=loose)
 
     def _with(self, found: Mapping[str, float], p: np.ndarray) -> np.ndarray:
         values, names = p.copy(), list(self.dynamics.values)
@@ -349,7 +361,10 @@ class Holding:
             return Release(-np.inf, senses)
         rates = self.sliding.slip_rates(time, x, values, here.accelerations(answer.reactions))
         margin = float(np.min(rates * np.array([senses[n] for n in self.sliding.senses])))
-        return Release(margin, with_variant(senses, answer))
+        # At the limit friction cancels the loads.
+        loads = self.sliding.slip_rates(time, x, values, here.free)
+        rounding = ROUNDING * float(np.max(np.abs(loads) + np.abs(rates)))
+        return Release(margin, with_variant(senses, answer), rounding)
 
     def _grid(
         self, time: float, stop: float, path: Callable[[float], np.ndarray], p: np.ndarray
@@ -361,7 +376,9 @@ class Holding:
         def margin(moment: float) -> float:
             return self.release(moment, path(moment), p).margin
 
-        before = margin(here)
+        # What touches the limit to rounding, and turns back, does not pass it.
+        begin = self.release(here, path(here), p)
+        before, zero = begin.margin, begin.rounding
         while here < stop:
             step = min(step, stop - here)
             after = stop if step == stop - here else here + step
@@ -371,15 +388,15 @@ class Holding:
             middle = 0.5 * (here + after)
             inside, end = margin(middle), margin(after)
             bent = abs(inside - 0.5 * (before + end)) if before != -np.inf else 0.0
-            least = min(abs(before), abs(inside), abs(end))
-            held = inside <= 0.0 and end <= 0.0
-            limit = AGREES * (least if held else abs(before))
+            least = max(min(abs(before), abs(inside), abs(end)), zero)
+            held = inside <= zero and end <= zero
+            limit = AGREES * (least if held else max(abs(before), zero))
             bow = self._bow(path, (here, middle, after), p)
             hidden = bow > limit and (bow != np.inf or step > UNKNOWN * longest)
             if (hidden or (held and bent > AGREES * least)) and step > LEAST * longest:
                 step *= 0.5
                 continue
-            passed = middle if inside > 0.0 else after if end > 0.0 else None
+            passed = middle if inside > zero else after if end > zero else None
             if passed is not None:
                 last = here if passed == middle else middle
                 moment = first_positive(margin, last, passed)
@@ -423,7 +440,7 @@ class Holding:
         state[moving] = path(a)[moving]
         values = self.sliding.slid_off(b, state[: self.count], p[: self.own])
         changed = dict(zip(self.dynamics.values, values.tolist(), strict=True))
-        return b, Release(np.inf, changed, state)
+        return b, Release(np.inf, changed, state=state)
 
     def _bow(
         self, path: Callable[[float], np.ndarray], times: tuple[float, ...], p: np.ndarray

@@ -101,9 +101,14 @@ class Loose:
     size: float
 
     @property
+    def rounding(self) -> float:
+        """The margin that is only rounding."""
+        return ROUNDING * self.size
+
+    @property
     def slides(self) -> bool:
         """Whether the body begins to slide; not if it is at the limit to rounding."""
-        return self.margin > ROUNDING * self.size
+        return self.margin > self.rounding
 
 
 class Loosening:

@@ -192,7 +192,7 @@ class Expressions:
         return self.once(("forces", ""), acting)
 
     @cached_property
-    def _pull(self) -> float:
+    def pull(self) -> float:
         """The largest acceleration that forces would give if no reactions cancelled them."""
         system = self.system
         if not hasattr(system, "coordinates"):
@@ -232,7 +232,7 @@ class Expressions:
             )
             # What is held still has velocities that are nothing but rounding.
             sizes = [certificate.scale(n, row) for n, row in zip(vector.names, rows, strict=True)]
-            cancelled = self._pull * step * (1.0 if vector is moving[-1] else step)
+            cancelled = self.pull * step * (1.0 if vector is moving[-1] else step)
             largest = max(*sizes, cancelled, largest / certificate.lasts)
             if times.shape[1] == 1:
                 rows, times = np.swapaxes(rows, 1, 2), times.T
