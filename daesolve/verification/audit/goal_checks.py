@@ -171,12 +171,10 @@ def _friction(goal: Any, along: Expressions) -> tuple[np.ndarray, np.ndarray]:
         shares = certificate.values.get(f"stuck_{goal.name}_{other.name}")
         if shares is not None:
             limit = limit + shares[:, None] * _limit(other, along)
-    # A contact that never slides, at the limit of its friction, has nothing but the rounding of what
-    # its loads would do to it.
-    rounding = (
-        max(float(np.max(beside, initial=0.0)), ROUNDING * along.pull * certificate.lasts)
-        / TOUCHING
-    )
+    # A contact that never slides, at the limit of its friction, has nothing but the rounding of
+    # what its loads would do to it.
+    loaded = ROUNDING * along.pull * certificate.lasts
+    rounding = max(float(np.max(beside, initial=0.0)), loaded) / TOUCHING
     fastest = certificate.scale(f"the slip of {goal.name}", np.linalg.norm(slips, axis=0))
     power = np.sum(forces * slips, axis=0) / (max(fastest, rounding) + 1e-300)
     return power, np.linalg.norm(forces, axis=0) - limit
