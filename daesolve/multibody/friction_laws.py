@@ -262,8 +262,9 @@ class Coulomb:
     Notes
     -----
     Laws that hold one slip (two feet of a rigid block) act as one under the sum of their limits,
-    and share its reaction in proportion to these. Sticking contacts that depend on each other in
-    another way have no unique reactions: the run ends where they stick together, or does not start.
+    and share its reaction in proportion to these. With one component, laws whose slips depend on
+    each other in another way, and laws beside contacts, are decided together with all contacts; the
+    sense is then zero while they stick, or a part of the friction that others leave to them.
     """
 
     coefficient: Expression
