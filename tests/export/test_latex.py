@@ -167,7 +167,7 @@ def test_what_is_long_and_repeated_is_named_once_and_the_formula_keeps_its_value
 def test_a_name_for_a_part_is_nobodys_symbol():
     long = ca.sin(x) + m * x_dot**2 - 3 * x * m + ca.cos(m)
     written = FormulaWriter({"x": "a"}).write([long * x + long**2])
-    assert written.parts[0][0].startswith("b_")
+    assert written.parts[0][0].startswith("d_")
 
 
 def test_more_operations_than_anyone_reads_are_counted_and_not_printed():
