@@ -9,7 +9,7 @@ at each.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +17,8 @@ import numpy as np
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import BoundCase
-from daesolve_problems.bogies.reduction import central_square
 from daesolve_problems.bogies.theory import LocalTheory
+from daesolve_problems.bogies.tongues import ReducedMotion
 
 NEAR = 1e-3
 """s before and after a degenerate point where motions are taken from its local theory."""
@@ -175,7 +175,7 @@ def advances(
     numpy.ndarray
         (m, n)
     """
-    rate = _turning(case)
+    motion = ReducedMotion.of(case)
     C1, D = np.meshgrid(first, difference)
     span = 2.0 * np.pi / np.abs(D)
     h, theta = span / steps, np.full(C1.shape, 0.3)
@@ -187,26 +187,10 @@ def advances(
             delta = D * h * k
 
             def slope(at: np.ndarray, share: float, delta: np.ndarray = delta) -> np.ndarray:
-                return C1 - rate(at, delta + share * D * h)
+                return C1 - motion.turning(at, delta + share * D * h)[0]
 
             k1 = slope(theta, 0.0)
             k2 = slope(theta + h / 2 * k1, 0.5)
             k3 = slope(theta + h / 2 * k2, 0.5)
             theta = theta + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(theta + h * k3, 1.0))
     return (theta - begun) / (np.pi * periods)
-
-
-def _turning(case: BoundCase) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return (theta_1, delta) -> psi', for arrays."""
-    p, given = case.full_parameters, case.full_start
-    front, rear, centre = p["front"], p["rear"], p["centre"]
-    square, speed = central_square(p), given["sign"] * given["level"]
-
-    def rate(theta: np.ndarray, delta: np.ndarray) -> np.ndarray:
-        s_1, c_1, s_2, c_2 = (f(a) for a in (theta, theta + delta) for f in (np.sin, np.cos))
-        turn = np.sin(delta)
-        across = centre * turn - (front + rear) * c_1 * c_2
-        along = rear * s_1 * c_2 + front * c_1 * s_2
-        return speed * turn / np.sqrt(along**2 + across**2 + square * turn**2 + 1e-30)
-
-    return rate

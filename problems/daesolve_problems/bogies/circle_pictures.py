@@ -11,6 +11,7 @@ import numpy as np
 import daesolve as ds
 from daesolve.errors import DaesolveError
 from daesolve_problems.bogies.circle import Separatrix
+from daesolve_problems.bogies.tongues import Tongue
 from daesolve_problems.figures import new_figure
 
 if TYPE_CHECKING:
@@ -70,9 +71,9 @@ def plane_of_tongues(
     difference: np.ndarray,
     advance: np.ndarray,
     level: float,
-    ends: Sequence[tuple[float, float, float]],
+    tongues: Sequence[Sequence[Tongue]],
 ) -> Figure:
-    """Draw the rotation number over C_1 / V and D / V, with ends of tongues by the circle map.
+    """Draw the rotation number over C_1 / V and D / V, with the ends of tongues.
 
     Parameters
     ----------
@@ -82,8 +83,8 @@ def plane_of_tongues(
         (m, n)
     level
         V, m/s.
-    ends
-        D and the two ends of a tongue in C_1, rad/s.
+    tongues
+        For each ratio its tongues in the order of D.
     """
     figure = new_figure(7.0, 4.4)
     axes = figure.add_subplot()
@@ -91,24 +92,33 @@ def plane_of_tongues(
         first / level, difference / level, advance, shading="nearest", cmap="viridis"
     )
     figure.colorbar(drawn, ax=axes, label="rotation number (π a period)")
-    locked = np.abs(advance - np.round(advance)) < 0.02
-    axes.contourf(
-        first / level, difference / level, locked, levels=[0.5, 1.5], colors=["white"], alpha=0.45
-    )
-    for number, (at, low, high) in enumerate(ends):
-        axes.plot(
-            [low / level, high / level],
-            [at / level] * 2,
-            "o-",
-            color="C3",
-            markersize=3.0,
-            label="ends by the circle map" * (number == 0),
+    for same in tongues:
+        at = np.array([one.difference for one in same]) / level
+        low, high = (
+            np.array([getattr(one, end) for one in same]) / level for end in ("low", "high")
         )
-    axes.set(
-        xlabel="C₁ / V (1/m)", ylabel="(C₂ − C₁) / V (1/m)", title="pale: locked at whole numbers"
-    )
-    if ends:
-        axes.legend(loc="upper right", fontsize="small")
+        axes.fill_betweenx(at, low, high, color="white", alpha=0.45, linewidth=0.0)
+        axes.plot(low, at, high, at, color="C3", linewidth=0.8)
+        p, q = same[0].ratio
+        label = f"{p}/{q}" if q > 1 else f"{p}"
+        middle = (low[-1] + high[-1]) / 2.0
+        axes.annotate(label, (middle, at[-1]), (0, 3), textcoords="offset points", ha="center")
+    axes.set(xlabel="C₁ / V (1/m)", ylabel="(C₂ − C₁) / V (1/m)")
+    axes.set_title("pale: locked, between ends by saddle-nodes", pad=16.0)
+    return figure
+
+
+def widths_of_tongues(tongues: Sequence[Tongue]) -> Figure:
+    """Draw the widths of tongues in C_1 over their order q."""
+    figure = new_figure(6.0, 3.4)
+    axes = figure.add_subplot()
+    for one in tongues:
+        p, q = one.ratio
+        axes.semilogy(q, one.width, "o", color="C0")
+        axes.annotate(f"{p}/{q}", (q, one.width), (6, -3), textcoords="offset points", fontsize=8)
+    axes.set(xlabel="order q", ylabel="width in C₁ (rad/s)")
+    axes.set_title(f"C₂ − C₁ = {tongues[0].difference:g} rad/s")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     return figure
 
 

@@ -202,6 +202,11 @@ paper = Paper(
             borisov_open.circle,
         ),
         Item(
+            "first open problem, tongues",
+            "for which C₁/V and C₂/V the motion is phase locked",
+            borisov_open.tongues,
+        ),
+        Item(
             "growth vector",
             "where a skate stands across the frame",
             borisov_open.growth,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,21 +10,29 @@ import daesolve as ds
 from daesolve.errors import NotPeriodicError
 from daesolve.reporting.papers import Compared, Shown
 from daesolve_problems.bogies.circle import advances, circle_of, drift, separatrices
-from daesolve_problems.bogies.circle_pictures import graph, plane_of_tongues, staircase, torus
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from daesolve_problems.bogies.circle_pictures import (
+    graph,
+    plane_of_tongues,
+    staircase,
+    torus,
+    widths_of_tongues,
+)
+from daesolve_problems.bogies.tongues import (
+    NEAR_ENDS,
+    ReducedMotion,
+    Tongue,
+    follow_tongue,
+    tongue_near,
+)
 
 OPEN = "an open problem"
 BESIDE = "or passes it so closely (1e-7) that its rates have fewer than nine digits"
 FIRST, DIFFERENCE = 3.0, -2.0
 """C_1 and C_2 - C_1 of the motion that is examined closely, rad/s."""
-TONGUES = [
-    (-2.0, 3, (2.8, 3.4)),
-    (-3.0, 2, (2.7, 3.3)),
-    (-1.7, 3, (2.4, 2.85)),
-]
-"""C_2 - C_1, the whole number that is locked, and a range of C_1 with both ends, rad/s."""
+SLICES = (-2.2, -2.6, -3.0, -3.4, -3.8, -4.2)
+"""Further C_2 - C_1 at which tongues are followed, rad/s."""
+DRAWN = 2
+"""The largest q of tongues in the picture of the plane."""
 
 
 def circle(quick: bool) -> Shown:
@@ -37,8 +44,6 @@ def circle(quick: bool) -> Shown:
     values = np.linspace(2.05, 3.55, 16 if quick else 61).tolist()
     numbers = _numbers(found, values, 100 if quick else 300)
     free = found.at(C1=2.3).rotation_number(400 if quick else 2000)
-    chosen = TONGUES[:0] if quick else TONGUES
-    ends: list[tuple[float, float, float]] = []
     rows = [
         Compared(
             "rotation number at C₁ = 3, C₂ = 1",
@@ -75,15 +80,13 @@ def circle(quick: bool) -> Shown:
     rows.append(
         Compared("values of C₁ whose motion ends in a degenerate point", OPEN, ended, "", BESIDE)
     )
-    for difference, k, over in chosen:
-        tongue = circle_of(case, difference).tongue({"C1": over}, (k, 1))
-        ends.append((difference, tongue.low, tongue.high))
-        words = f"{tongue.low:.13g} to {tongue.high:.13g}"
-        rows.append(Compared(f"tongue {k} at C₂ − C₁ = {difference:g}: C₁", OPEN, words, "rad/s"))
     return Shown(
         rows,
-        _drawn(case, found, ends, quick=quick)
-        | {"rotation numbers": staircase(list(numbers), list(numbers.values()))},
+        {
+            "the map, C₁ = 3, C₂ = 1": graph(found, (3, 1), 60 if quick else 400),
+            "rotation numbers": staircase(list(numbers), list(numbers.values())),
+            "separatrices": torus(separatrices(case, FIRST, DIFFERENCE)),
+        },
         note=(
             "Where no volume is preserved, a motion may attract others on its level of energy and "
             "integrals; daesolve analyse bogies invariant-measure shows that none is preserved."
@@ -102,22 +105,45 @@ def _numbers(
     return numbers
 
 
-def _drawn(
-    case: ds.typing.BoundCase,
-    found: ds.analysis.CircleMap,
-    ends: list[tuple[float, float, float]],
-    *,
-    quick: bool,
-) -> dict[str, Figure]:
+def tongues(quick: bool) -> Shown:
+    """First open problem: for which C_1 / V and C_2 / V motions are locked."""
+    case = ds.problem("bogies").case("regular", model="reduced")
+    motion = ReducedMotion.of(case)
+    found = [
+        tongue_near(motion, ratio, DIFFERENCE, ends)
+        for ratio, ends in NEAR_ENDS.items()
+        if not quick or ratio[1] <= DRAWN
+    ]
+    rows = [
+        Compared(
+            f"tongue {one.ratio[0]}/{one.ratio[1]} at C₂ − C₁ = {DIFFERENCE:g}: C₁",
+            OPEN,
+            f"{one.low:.12f} to {one.high:.12f}, width {one.width:.3e}",
+            "rad/s",
+        )
+        for one in found
+    ]
+    followed: list[list[Tongue]] = []
+    for known in (one for one in found if one.ratio[1] <= DRAWN):
+        same = [known]
+        for difference in SLICES[::2] if quick else SLICES:
+            same.append(follow_tongue(motion, same[-1], difference))
+        followed.append(same[::-1])
     size = 24 if quick else 72
-    first, difference = np.linspace(0.5, 4.5, size), np.linspace(-4.2, -1.6, size)
+    first, difference = np.linspace(0.5, 6.5, size), np.linspace(-4.2, -1.6, size)
     advance = advances(case, first, difference, 10 if quick else 30, 120 if quick else 200)
     level = float(case.full_start["level"])
-    return {
-        "the map, C₁ = 3, C₂ = 1": graph(found, (3, 1), 60 if quick else 400),
-        "tongues": plane_of_tongues(first, difference, advance, level, ends),
-        "separatrices": torus(separatrices(case, FIRST, DIFFERENCE)),
-    }
+    return Shown(
+        rows,
+        {
+            "tongues": plane_of_tongues(first, difference, advance, level, followed),
+            "widths of tongues": widths_of_tongues(found),
+        },
+        note=(
+            "At each end a stable and an unstable motion merge; both conditions hold to "
+            f"{max(one.missed for one in found):.0e}."
+        ),
+    )
 
 
 def growth(quick: bool) -> Shown:
