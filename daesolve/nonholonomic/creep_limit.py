@@ -151,8 +151,8 @@ def creep_limit(
     Parameters
     ----------
     system
-        A system without goals, reactions and implicit unknowns; the forces of slips are added to
-        it.
+        A system whose goals always hold, as for `small_velocities`; the forces of slips are added
+        to it.
     slips
         The slips with creep.
     family
@@ -160,7 +160,7 @@ def creep_limit(
         stiffness, sizes and the state depend on eps. Give a moving state, because a slip at rest is
         not small compared with anything. Only the slow part of the state counts (positions, and the
         momenta that creep does not change). Nearby states, with all numbers changed by up to half,
-        are examined too.
+        are examined too, each moved to the nearest one that fulfils the goals.
     times
         Instants, s, at which the state is examined: if forces change with time, a combination of
         slips that vanishes at one of them need not vanish at the others.

@@ -28,6 +28,8 @@ NEARLY_LINEAR = 1e-8
 """The share of its first size to which a fast motion must decay to count as linear."""
 ACCURACY = 1e-10
 """The relative tolerance on the way there."""
+ROUNDINGS = 16 * np.finfo(float).eps
+"""The rounding of a rate, relative."""
 PHASES = 0.618033988749895 * 61.0 * np.arange(1, 129)
 """Where averages over an oscillation are sampled, in units of its slowest rate. The golden
 section avoids sampling any frequency at only a few phases."""
@@ -238,6 +240,8 @@ class SlowMotion:
         near.terminal = True  # pyright: ignore[reportFunctionMemberAccess]
         start = np.concatenate([np.zeros(count), first])
         sizes = np.abs(motion(0.0, start)[:count]) / self.scale + np.finfo(float).tiny
+        # What the fast motion does not move changes by the rounding of its rate.
+        rounding = ROUNDINGS * np.abs(self.on_manifold["rate"]) / self.scale
         run = scipy.integrate.solve_ivp(
             motion,
             (0.0, until),
@@ -245,7 +249,9 @@ class SlowMotion:
             method="LSODA",
             events=near,
             rtol=ACCURACY,
-            atol=ACCURACY * np.concatenate([sizes, np.full(len(first), away)]),
+            atol=np.append(
+                np.maximum(ACCURACY * sizes, rounding), np.full(len(first), ACCURACY * away)
+            ),
         )
         if run.status != 1:
             raise NoSlowManifoldError(

@@ -17,16 +17,17 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from daesolve.core.equations.consistency import check_named
+from daesolve.core.equations.consistency import check_named, complete_start
 from daesolve.core.equations.drives import drive_values_at_start
 from daesolve.core.expressions.evaluation import ArrayFunction
-from daesolve.core.expressions.linear import solve_definite
 from daesolve.core.expressions.singular_values import singular_directions, unit_length
 from daesolve.core.posing.goals import Expression, as_scalar
 from daesolve.core.system.consistent_state import parameter_values
 from daesolve.core.system.system import MechanicalSystem, unswitched
 from daesolve.errors import NoSlowManifoldError, PosingError
 from daesolve.nonholonomic.constraint_forms import state_vector
+from daesolve.nonholonomic.independent_motion import IndependentMotion
+from daesolve.nonholonomic.reducible import check_goals
 
 Values = Mapping[str, float]
 
@@ -49,8 +50,8 @@ class Slip:
     velocity
         u, linear in the velocities, such as ``q.dot.x - p.radius * q.dot.phi``, m/s.
     force
-        P along u, as in the paper's (6); it acts on the system as B^T P. Zero if the system already
-        contains it.
+        P along u, as in the paper's (6); it acts on the system as B^T P. It may contain reactions
+        of goals, such as the load of a wheel. Zero if the system already contains it.
     sliding
         The force that replaces P if this slip is not in a combination, such as dry friction.
     """
@@ -101,19 +102,19 @@ class SlipEquations:
         self.names = system.v.names
         self.slips = slips
         v, q = d.velocities, d.x[: d.position_count]
-        acceleration = solve_definite(d.mass, d.force)
+        acceleration = IndependentMotion(d).accelerations
         moving = ca.vertcat(d.t, q, v)
         jerk = ca.jtimes(acceleration, moving, ca.vertcat(1, d.position_rates, acceleration))
         slip = written(system, slips)
         at_rest = ca.substitute(slip, v, ca.SX.zeros(v.numel()))
         parts = [
             d.mass, acceleration, ca.jacobian(acceleration, v), jerk, ca.jacobian(jerk, v),
-            slip, at_rest, ca.jacobian(slip, v),
+            slip, at_rest, ca.jacobian(slip, v), d.gradients,
         ]  # fmt: skip
         self._function = ArrayFunction("creep", [d.t, d.x, d.p], parts)
 
     def at(self, t: float, x: np.ndarray, p: np.ndarray) -> list[np.ndarray]:
-        """Return mass, a, a_v, jerk, jerk_v, u, b, B, columns as (n,)."""
+        """Return mass, a, a_v, jerk, jerk_v, u, b, B, J, columns as (n,)."""
         values = self._function(t, x, p)
         return [
             part.ravel() if place in (1, 3, 5, 6) else part for place, part in enumerate(values)
@@ -122,7 +123,7 @@ class SlipEquations:
     def seen(self, state: Values, parameters: Values, times: Sequence[float]) -> SlipSample:
         """Evaluate the slow motion at a state and states near it, at several instants."""
         values = self.values(parameters)
-        x = state_vector(self.dynamics.labels.states, state)
+        x = self._completed(state, values, times[0])
         count = self.dynamics.position_count
         # Multiply by factors, so that quantities as small as eps stay so.
         factors = np.random.default_rng(13).uniform(0.5, 1.5, (len(self.slips) + 3, len(x)))
@@ -134,8 +135,9 @@ class SlipEquations:
         rates: list[np.ndarray] = []
         for t, row in itertools.product(times, factors):
             p = self.numbers(values, t, x * row)
-            v, fast = self.slow(t, x * row, p)
-            u, parts, matrix = self.parts(t, np.append((x * row)[:count], v), p)
+            near = self._near(t, x * row, p)
+            v, fast = self.slow(t, near, p)
+            u, parts, matrix = self.parts(t, np.append(near[:count], v), p)
             slips.append(u)
             terms.append(parts)
             columns.append(np.abs(matrix))
@@ -153,7 +155,7 @@ class SlipEquations:
         self, t: float, x: np.ndarray, p: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return slips (m,), their terms B_ki v_i and b (m, n + 1), and B (m, n) at a state."""
-        *_, u, b, matrix = self.at(t, x, p)
+        *_, u, b, matrix, _ = self.at(t, x, p)
         terms = np.column_stack([matrix * x[self.dynamics.position_count :], b])
         return u, terms, matrix
 
@@ -168,6 +170,31 @@ class SlipEquations:
         )
         return self.dynamics.value_vector({**values, **looked_up})
 
+    def _completed(self, state: Values, values: Values, t: float) -> np.ndarray:
+        """Return a state; beside goals, what is not given follows from them."""
+        names = self.dynamics.labels.states
+        x = state_vector(names, state)
+        if not self.dynamics.rows:
+            return x
+        given = {name: float(value) for name, value in state.items()}
+        return complete_start(self.dynamics, self.numbers(values, t, x), given, time=t).state
+
+    def _near(self, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return the nearest state that fulfils the goals, and has no slips.
+
+        Loads may depend on creep, so that far from the slow motion there may be another.
+        """
+        if not self.dynamics.rows:
+            return x
+        guess = dict(zip(self.dynamics.labels.states, x.tolist(), strict=True))
+        near = complete_start(self.dynamics, p, {}, guess=guess, time=t).state
+        count = self.dynamics.position_count
+        mass, *_, matrix, goals = self.at(t, near, p)
+        along = np.linalg.solve(mass, self._left_free(unit_length(matrix, 1), goals, mass).T)
+        slips = self.at(t, near, p)[5]
+        near[count:] -= along @ np.linalg.lstsq(matrix @ along, slips, rcond=RANK)[0]
+        return near
+
     def slow(self, t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the velocities of the slow motion, and the eigenvalues of the fast one.
 
@@ -175,11 +202,13 @@ class SlipEquations:
         ------
         NoSlowManifoldError
             There is no slow motion.
+        PosingError
+            The goals leave no slip free.
         """
         count = self.dynamics.position_count
         q, v = x[:count], x[count:].copy()
-        mass, *_, matrix = self.at(t, x, p)
-        rows = unit_length(matrix, 1)
+        mass, *_, matrix, goals = self.at(t, x, p)
+        rows = self._left_free(unit_length(matrix, 1), goals, mass)
         directions = singular_directions(rows)
         fast = directions.right[: directions.rank(RANK * directions.values[0])]
         along = np.linalg.solve(mass, fast.T)
@@ -189,6 +218,26 @@ class SlipEquations:
         _, _, steep, *_ = self.at(t, np.append(q, v), p)
         rates = _rates(fast @ along, fast @ steep @ along)
         return v, rates[np.argsort(-np.abs(rates))]
+
+    def _left_free(self, rows: np.ndarray, goals: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Return slips without what goals determine of them, in the metric of the masses.
+
+        Raises
+        ------
+        PosingError
+            The goals determine a slip.
+        """
+        if not len(goals):
+            return rows
+        pushed = np.linalg.solve(mass, goals.T)
+        free = rows - (rows @ pushed) @ np.linalg.solve(goals @ pushed, goals)
+        # In the metric of the masses, as lengths of rows depend on the units of velocities.
+        left = np.sum(free * np.linalg.solve(mass, free.T).T, axis=1)
+        whole = np.sum(rows * np.linalg.solve(mass, rows.T).T, axis=1)
+        if np.any(left <= RANK**2 * whole):
+            name = self.slips[int(np.argmin(left / whole))].name
+            raise PosingError(f"the goals determine the slip {name!r}: creep does not hold it")
+        return unit_length(free, 1)
 
     def _solved(
         self,
@@ -267,14 +316,7 @@ def check_slips(system: MechanicalSystem, slips: Sequence[Slip]) -> None:
     """
     if not isinstance(system, MechanicalSystem):
         raise PosingError(f"creep needs a MechanicalSystem, not a {type(system).__name__}")
-    bound = [goal.name for goal in system.goals]
-    bound += [*system.implicit.names, *system.reactions.names]
-    if bound:
-        raise PosingError(
-            f"the limit of creep needs a system without goals, reactions and implicit unknowns, "
-            f"but this one has {', '.join(map(repr, bound))}: choose coordinates or "
-            "quasi-velocities that need no constraints"
-        )
+    check_goals(system)
     names = [slip.name for slip in slips]
     if not names or len(set(names)) < len(names):
         raise PosingError(f"slips must name at least one slip, each once, not {names!r}")

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 import daesolve as ds
 from daesolve.errors import NoSlowManifoldError, OutOfRangeError, PosingError, UnknownNameError
 from daesolve.nonholonomic import Slip, creep_limit, creep_limits, slip_shares
+from daesolve.nonholonomic.constraint_forms import state_vector
+from daesolve.nonholonomic.slow_slips import SlipEquations, with_creep
 
 from .small_systems import gyroscope
 
@@ -278,7 +280,7 @@ def refused(case):  # noqa: C901
         ("twice", PosingError, "each once"),
         ("none", PosingError, "must name at least one slip"),
         ("rest", PosingError, "a moving state"),
-        ("goal", PosingError, "without goals"),
+        ("goal", PosingError, "the goals determine the slip 'along'"),
         ("name", UnknownNameError, "speed"),
         ("sizes", OutOfRangeError, "falling"),
         ("times", OutOfRangeError, "at least one instant"),
@@ -287,6 +289,69 @@ def refused(case):  # noqa: C901
 def test_what_has_no_limit_is_refused_in_a_sentence(case, kind, told):
     with pytest.raises(kind, match=told):
         refused(case)
+
+
+def loaded_body():
+    """Return a pushed body on a wheel whose creep is proportional to the load of the floor.
+
+    The body rests on the floor by a goal. Its rise h and its way x share an inertia of 0.3, so the
+    load 9.8 + 0.3 x'' contains the acceleration that creep causes. A mass s follows it by a goal.
+    """
+    q = ds.coordinates(x="m", z="m", h="m", s="m")
+    p = ds.parameters(eps=1.0, column=1.0, push=1.0)
+    v = q.dot
+    floor = ds.Holonomic("floor", q.h)
+    kinetic = (0.7 * v.x**2 + 1.3 * v.z**2 + v.h**2 + 0.4 * v.s**2) / 2 + 0.3 * v.x * v.h
+    system = ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=kinetic,
+        potential=9.8 * q.h,
+        force={"x": p.push},
+        goals=[floor, ds.Holonomic("follows", q.s - q.x - q.x**2 / 2)],
+    )
+    slip = v.x - p.column * v.z
+    return system, [Slip("along", slip, -floor.reaction * slip / p.eps)]
+
+
+@pytest.mark.parametrize(
+    ("power", "kind", "order"), [(0.0, "rolling", 1.0), (0.5, "rolling", 0.5), (1.0, "dirac", 0.0)]
+)
+def test_goals_and_loads_by_releasing_them_leave_the_orders_as_they_are(power, kind, order):
+    """From equations, and from motions of the full system after its fast part."""
+    system, slips = loaded_body()
+    family = of_order(power)
+    found = creep_limit(system, slips, family)
+    assert found.kind == kind
+    assert found.principal[0].order == pytest.approx(order, abs=0.02)
+    assert found.fast_orders == pytest.approx((-1.0,), abs=0.02)
+    shares, sizes = [], (4e-3, 1e-3)
+    whole = with_creep(system, slips, slips)
+    for eps in sizes:
+        start, values = family(eps)
+        at = np.linspace(0.3, 0.6, 7)
+        run = ds.solve(whole, 0.6, {**start, "s_dot": 1.0}, parameters=values, at=at)
+        shares.append(slip_shares(system, slips, run.states, at, values)[0])
+    # Of two values a factor of four apart.
+    assert np.log(shares[0] / shares[1]) / np.log(4.0) == pytest.approx(order, abs=0.1)
+
+
+def test_the_slip_of_a_loaded_wheel_is_the_one_by_hand():
+    """Rolling: 2 x'' .. = push with all masses that move along, and creep P gives u = -eps P / N.
+
+    With c = 1 and x = 0, s' = x' and s'' = x'' + x'^2, so (0.7 + 0.4 + 1.3) x'' = 1 - 0.4 x'^2, the
+    creep on the wheel is P = -1.3 x'', and the floor carries N = 9.8 + 0.3 x''.
+    """
+    system, slips = loaded_body()
+    eps = 1e-6
+    equations = SlipEquations(with_creep(system, slips, slips), slips)
+    values = equations.values({"eps": eps})
+    x = state_vector(equations.dynamics.labels.states, {**MOVING, "s_dot": 1.0})
+    v, _ = equations.slow(0.0, x, equations.numbers(values, 0.0, x))
+    speed = v[0]
+    gained = (1.0 - 0.4 * speed**2) / 2.4
+    assert (v[0] - v[1]) / eps == pytest.approx(1.3 * gained / (9.8 + 0.3 * gained), rel=1e-5)
+    assert v[2:] == pytest.approx([0.0, speed], abs=1e-12)
 
 
 @pytest.mark.parametrize("size", [1e-12, 1e-6, 1e9])

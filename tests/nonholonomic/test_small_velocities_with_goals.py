@@ -211,6 +211,45 @@ def test_a_rolling_goal_on_velocities_is_carried_over_with_its_reaction():
     assert errors[1] < 5 * eps**2
 
 
+def test_forces_that_a_control_chooses_to_keep_a_goal_have_the_same_orders():
+    """Two forces, tied by a relation, keep z on a path that moves, and push on the small velocity.
+
+    They are unknowns that no gradient directs, and change with all accelerations.
+    """
+    q, u = ds.coordinates(x="m", y="m", z="m"), ds.reactions(push="N", pull="N")
+    p, v = ds.parameters(eps=(0.01, "", ds.POSITIVE)), q.dot
+    mass = 1.2 * v.x**2 + 0.8 * v.y**2 + 0.6 * v.z**2 + 0.4 * v.x * v.z + 0.3 * v.y * v.z
+    system = ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=mass / 2,
+        force={
+            "x": 0.4 * u.pull - q.x,
+            "y": -v.y / p.eps + 0.5 * u.push + ca.cos(2 * ds.time),
+            "z": u.push,
+        },
+        goals=[
+            ds.Holonomic("path", q.z - 0.5 * ca.sin(ds.time) - 0.3 * q.x, ideal=False),
+            ds.Relation("tie", u.pull - 0.7 * u.push),
+        ],
+        reactions=u,
+    )
+    model = small_velocities(system, ["y_dot"])
+    sizes, at = (0.01, 0.005), np.linspace(0.5, 3.0, 6)
+    errors = []
+    for eps in sizes:
+        start = {"x": 0.2, "x_dot": 0.1, "y_dot": 2 * eps, "z": 0.06, "z_dot": 0.53}
+        value = {"eps": eps}
+        full = ds.solve(system, 3.0, start, parameters=value, at=at)
+        for order, reduced in enumerate((model.system, model.refined)):
+            first = model.start(start, value, order=order)
+            run = ds.solve(reduced, 3.0, first, parameters=value, at=at)
+            errors += [np.max(np.abs(run[name] - full[name])) for name in ("x", "y_dot", "push")]
+    # y' is as small as eps itself.
+    orders = np.log2(np.array(errors[:6]) / errors[6:])
+    assert orders == pytest.approx([1.0, 2.0, 1.0, 2.0, 3.0, 2.0], abs=0.1)
+
+
 def test_a_run_ends_where_goals_no_longer_determine_their_velocities():
     """A light bead is drawn along a ring through the place where y' does not follow from x'."""
     q = ds.coordinates(x="m", y="m")

@@ -16,6 +16,7 @@ from daesolve_problems.papers.vlakhova_limits import (
     flange,
     growth,
     limits,
+    loads,
     odd_matrix,
     singular,
 )
@@ -173,6 +174,7 @@ paper = Paper(
                 "daesolve analyse gyroscope limit --case damped",
             ],
         ),
+        Item("(6) to (9), N", "normal loads by releasing constraints", loads),
         Item("(14)", "the time of the slips", time_constant),
         Item(
             "(15) to (17)",
@@ -216,10 +218,6 @@ paper = Paper(
     missing={
         "the figure": "a sketch that names Y, Ψ and the axes; `daesolve animate` draws a run of "
         "the wheelset in motion",
-        "(6), normal reactions": (
-            "found by releasing constraints: in the paper's example they are Mg/2, and here "
-            "they enter the equations only as known functions"
-        ),
         "after (19), [15]": "higher orders without iterations: the library has the orders 0 and 1",
     },
 )

@@ -11,7 +11,13 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.errors import NoSlowManifoldError, SecondaryConstraintsError
-from daesolve.nonholonomic import Slip, creep_limit, separate_gyroscopic, singular_lagrangian
+from daesolve.nonholonomic import (
+    Slip,
+    creep_limit,
+    separate_gyroscopic,
+    singular_lagrangian,
+    small_velocities,
+)
 from daesolve.reporting.papers import Compared, Shown
 from daesolve_problems.gyroscope.models import full, moments, reduction
 from daesolve_problems.wheelset import models, vehicles
@@ -167,6 +173,57 @@ def _body(power: float) -> Any:
         [Slip("along", slip, -slip / p.eps)],
         lambda eps: (moving, {"eps": eps, "column": eps**power}),
         sizes=[1e-5 / 2**k for k in range(5)],
+    )
+
+
+def loads(quick: bool) -> Shown:
+    """(6) to (9) where the normal load is the reaction of a goal that creep changes."""
+    system = _car()
+    model = small_velocities(system, ["slip"])
+    sizes, at = (0.01, 0.005, 0.0025), np.linspace(0.5, 2.0, 7)
+    errors = np.zeros((len(sizes), 4))
+    for row, eps in enumerate(sizes):
+        start, values = {"x": 0.2, "turn": 2.0, "slip": 2 * eps}, {"eps": eps}
+        full = ds.solve(system, 2.0, start, parameters=values, at=at)
+        for order, reduced in enumerate((model.system, model.refined)):
+            first = model.start(start, values, order=1 if order else 0)
+            run = ds.solve(reduced, 2.0, first, parameters=values, at=at)
+            for place, name in enumerate(("slip", "road")):
+                shown = run["road_reaction" if name == "road" else name]
+                off = np.max(np.abs(shown - full[name])) / np.max(np.abs(full[name]))
+                errors[row, 2 * order + place] = off
+    slopes = np.log2(errors[-2] / errors[-1])
+    words = [f"{model}, {what}" for model in ("Dirac's model", "refined") for what in ("slip", "N")]
+    return Shown(
+        [
+            Compared(f"{word}: relative error at ε = {sizes[-1]:g}, order in ε",
+                     "1" if place < 2 else "2 (for the wheelset)",
+                     f"{errors[-1, place]:.1e}, {slopes[place]:.2f}")
+            for place, word in enumerate(words)
+        ],
+        note="A car on a hilly road, a goal whose reaction N multiplies the creep of the wheel and "
+        "contains the acceleration that this creep causes.",
+    )  # fmt: skip
+
+
+def _car() -> ds.MechanicalSystem:
+    q = ds.coordinates(x="m", y="m", phi="rad")
+    w = ds.velocities(slip="m/s", turn="rad/s", lift="m/s")
+    p = ds.parameters(eps=(0.01, "", ds.POSITIVE))
+    slope = 0.3 * ca.cos(q.x)
+    length = ca.sqrt(1 + slope**2)
+    along = (w.slip + 0.5 * w.turn) / length
+    rise = slope * along + w.lift
+    road = ds.Holonomic("road", q.y - 0.3 * ca.sin(q.x), unit="N")
+    return ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=1.3 * (along**2 + rise**2) / 2 + 0.2 * w.turn**2 + 0.2 * rise * w.turn,
+        potential=1.3 * 9.81 * q.y,
+        velocities=w,
+        kinematics=ca.vertcat(along, rise, w.turn),
+        goals=[road],
+        force={"slip": -0.3 * road.reaction * length * w.slip / p.eps, "turn": 0.8},
     )
 
 
