@@ -197,8 +197,8 @@ def separate_small_velocities(
     Raises
     ------
     PosingError
-        The system is of another kind; or the matrix is regular; or its kernel changes with the
-        state, so no linear change of coordinates separates it.
+        The system is of another kind, or has goals; or the matrix is regular; or its kernel changes
+        with the state, so no linear change of coordinates separates it.
     UnknownNameError, OutOfRangeError
         As in `small_velocities`.
 
@@ -209,6 +209,11 @@ def separate_small_velocities(
     """
     names = tuple(small)
     samples = solvability_samples(system, names, parameters)
+    if system.goals:
+        raise PosingError(
+            f"the goal {system.goals[0].name!r} is written in the old coordinates: separate the "
+            "system without goals, and pose them in the new ones"
+        )
     old = tuple(system.coordinates.names[system.v.names.index(name)] for name in names)
     units = {system.coordinates.units[system.coordinates.names.index(name)] for name in old}
     if len(units) > 1:

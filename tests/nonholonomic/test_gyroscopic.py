@@ -133,6 +133,13 @@ def test_what_cannot_be_separated_is_refused():
     )  # fmt: skip
     with pytest.raises(PosingError, match="change their direction"):
         separate_small_velocities(turning, ["a_dot", "b_dot", "c_dot"])
+    r = ds.coordinates(a="m", b="m", c="m", d="m")
+    tied = ds.MechanicalSystem(
+        r, kinetic=0.005 * ca.sumsqr(r.dot.vector), goals=[ds.Holonomic("rod", r.d - r.c)],
+        force={"a": -r.dot.b, "b": r.dot.a},
+    )  # fmt: skip
+    with pytest.raises(PosingError, match="'rod' is written in the old coordinates"):
+        separate_small_velocities(tied, ["a_dot", "b_dot", "c_dot"])
 
 
 @pytest.mark.parametrize(
