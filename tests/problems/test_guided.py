@@ -166,3 +166,101 @@ def test_where_the_follower_cannot_turn_round_at_the_bottom_the_supports_lock():
     assert run.outcome is Outcome.DEGENERATE
     assert run.events[-1].name == "no_valid_variant"
     assert "turns round" in run.message
+
+
+# -- a follower that leaves its cam ----------------------------------------------------------------
+
+
+class OwnFlight:
+    """The follower on a cam of constant rate and in flight, by closed forms and their roots."""
+
+    def __init__(self, p):
+        self.p = p
+        self.reach = p["cam_radius"] + p["roller_radius"]
+        self.weight = p["mass"] * p["gravity"] + p["preload"]
+
+    def lift(self, t):
+        """Height, speed and acceleration of the follower on the cam, and alpha."""
+        rate = self.p["rate"]
+        height, slope, second, alpha = lifted(self.p, self.p["theta"] + rate * t)
+        return height, slope * rate, second * rate**2, alpha
+
+    def grip(self, t, sense):
+        """What a unit force of the cam is worth along the stem that slides: less its friction."""
+        p, (height, _, _, alpha) = self.p, self.lift(t)
+        arms = 2.0 * (p["bushing_from"] - height) + p["bushing_length"]
+        rubs = p["friction"] * abs(math.sin(alpha)) * arms / p["bushing_length"]
+        return math.cos(alpha) - math.copysign(rubs, sense)
+
+    def push(self, t):
+        """The force of the cam."""
+        p, (height, speed, acceleration, _) = self.p, self.lift(t)
+        load = p["mass"] * acceleration + self.weight
+        load += p["stiffness"] * (height - self.reach + p["eccentricity"])
+        return load / self.grip(t, speed)
+
+    def flight(self, t, y, v):
+        """Return the motion in flight after an instant: time -> y, y'."""
+        p, w = self.p, math.sqrt(self.p["stiffness"] / self.p["mass"])
+        middle = self.reach - p["eccentricity"] - self.weight / p["stiffness"]
+
+        def at(moment):
+            c, s = math.cos(w * (moment - t)), math.sin(w * (moment - t))
+            return middle + (y - middle) * c + v / w * s, -(y - middle) * w * s + v * c
+
+        return at
+
+    def lost(self, t):
+        """The next instant at which the cam no longer pushes."""
+        while self.push(t + 1e-4) > 0.0:
+            t += 1e-4
+        return brentq(self.push, t, t + 1e-4, xtol=1e-16)
+
+    def landed(self, t, v):
+        """When a follower that leaves the cam at some speed meets it again, and its speed then."""
+        at = self.flight(t, self.lift(t)[0], v)
+
+        def gap(moment):
+            return at(moment)[0] - self.lift(moment)[0]
+
+        step = 1e-6
+        begin = t + step
+        while gap(begin + step) > 0.0:
+            begin += step
+            step = min(1e-4, step * 1.5)
+        moment = brentq(gap, begin, begin + step, xtol=1e-16)
+        return moment, at(moment)[1]
+
+
+def test_a_follower_that_is_thrown_off_flies_lands_and_bounces_as_closed_forms_say():
+    case = ds.problem("cam-follower").case("flies")
+    run = case.solve(until=0.3)
+    own = OwnFlight(case.full_parameters)
+    lost = own.lost(0.0)
+    told, time, speed = [("cam_lost", lost, 0.0)], lost, own.lift(lost)[1]
+    for _ in range(5):
+        time, before = own.landed(time, speed)
+        cam = own.lift(time)[1]
+        speed = cam - case.full_parameters["restitution"] * (before - cam)
+        impulse = case.full_parameters["mass"] * (speed - before) / own.grip(time, speed)
+        told.append(("cam_closed", time, impulse))
+    again = own.lost(time + 0.01)
+    told.append(("cam_lost", again, 0.0))
+    told.append(("cam_closed", own.landed(again, own.lift(again)[1])[0], 0.0))
+    events = [e for e in run.events if e.name in ("cam_lost", "cam_closed")]
+    bounces = [e for e in events if e.time < again - 1e-3]
+    found = [*bounces[:6], *[e for e in events if e.time > again - 1e-3][:2]]
+    assert [event.name for event in found] == [name for name, *_ in told]
+    assert [event.time for event in found] == pytest.approx([t for _, t, _ in told], abs=1e-11)
+    impulses = [e.impact.impulses["cam"] for e in found[1:6]]
+    assert impulses == pytest.approx([P for *_, P in told[1:6]], rel=1e-9)
+    assert run.outcome is ds.Outcome.COMPLETED
+
+
+def test_on_its_cam_a_thin_stem_rubs_as_two_pairs_of_supports_do():
+    flying, guided = (
+        ds.problem("cam-follower").case(name, **more).solve(until=0.034, at=[0.01, 0.02, 0.03])
+        for name, more in (("flies", {}), ("thrown-off", {"stem": 0.0}))
+    )
+    for name in ("y", "cam_force", "lower", "upper"):
+        assert flying[name] == pytest.approx(guided[name], rel=1e-10)

@@ -17,7 +17,13 @@ with N sin(alpha) (a + b) / b and N sin(alpha) a / b, so that on the way up the 
 
     tan(alpha) = b / (f (2 a + b)),
 
-whatever the load is. A cam that turns too fast throws the follower off: the run ends there.
+whatever the load is. A cam that turns too fast throws the follower off, where this run ends.
+
+In the model `flying` the cam is a contact, which the follower leaves, and to which it returns with
+an impact of the restitution e. Its stem is thin. Both edges then rub together like a contact of the
+cam whose slip is the speed of the stem, with the coefficient f |sin(alpha)| (2 a + b) / b: without
+the force of the cam, in flight, nothing presses the stem against its bushing, and in an impact the
+impulses of the edges rub like their forces.
 
 A start has the angle `theta` of the cam.
 """
@@ -42,25 +48,29 @@ if TYPE_CHECKING:
 BUSHINGS = ("lower", "upper")
 
 
+LOADS: dict[str, Any] = {
+    "mass": (0.5, "kg", ds.POSITIVE),
+    "gravity": (9.81, "m/s^2"),
+    "cam_radius": (0.04, "m", ds.POSITIVE),
+    "eccentricity": (0.015, "m", ds.POSITIVE),
+    "roller_radius": (0.01, "m", ds.NON_NEGATIVE),
+    "offset": (0.0, "m"),
+    "rate": (10.0, "rad/s", ds.POSITIVE),
+    "theta": (0.3, "rad"),
+    "stiffness": (400.0, "N/m", ds.NON_NEGATIVE),
+    "preload": (5.0, "N", ds.NON_NEGATIVE),
+    "friction": (0.2, "", ds.NON_NEGATIVE),
+    "bushing_from": (0.09, "m", ds.POSITIVE),
+    "bushing_length": (0.06, "m", ds.POSITIVE),
+}
+"""The parameters of both models."""
+
+
 def follower() -> ds.MechanicalSystem:
     """Pose the follower, which the bushings keep upright, on its cam."""
     q = ds.coordinates(x="m", y="m", phi="rad")
     p = ds.parameters(
-        mass=(0.5, "kg", ds.POSITIVE),
-        inertia=(1e-3, "kg m^2", ds.POSITIVE),
-        gravity=(9.81, "m/s^2"),
-        cam_radius=(0.04, "m", ds.POSITIVE),
-        eccentricity=(0.015, "m", ds.POSITIVE),
-        roller_radius=(0.01, "m", ds.NON_NEGATIVE),
-        offset=(0.0, "m"),
-        rate=(10.0, "rad/s", ds.POSITIVE),
-        theta=(0.3, "rad"),
-        stiffness=(400.0, "N/m", ds.NON_NEGATIVE),
-        preload=(5.0, "N", ds.NON_NEGATIVE),
-        friction=(0.2, "", ds.NON_NEGATIVE),
-        bushing_from=(0.09, "m", ds.POSITIVE),
-        bushing_length=(0.06, "m", ds.POSITIVE),
-        stem=(0.006, "m", ds.NON_NEGATIVE),
+        **LOADS, inertia=(1e-3, "kg m^2", ds.POSITIVE), stem=(0.006, "m", ds.NON_NEGATIVE)
     )
     angle = p.theta + p.rate * ds.time
     reach = p.cam_radius + p.roller_radius
@@ -103,6 +113,44 @@ def follower() -> ds.MechanicalSystem:
     )
 
 
+def flying() -> ds.MechanicalSystem:
+    """Pose a follower with a thin stem that may leave its cam, and lands on it again."""
+    q = ds.coordinates(y="m")
+    p = ds.parameters(**LOADS, restitution=(0.3, "", ds.NON_NEGATIVE))
+    angle = p.theta + p.rate * ds.time
+    reach = p.cam_radius + p.roller_radius
+    across = p.offset - p.eccentricity * ca.cos(angle)
+    distance = ca.sqrt(across**2 + (q.y - p.eccentricity * ca.sin(angle)) ** 2)
+    overhang, length = p.bushing_from - q.y, p.bushing_length
+    arms = (overhang + length) / length, overhang / length
+    cam = ds.Contact(
+        "cam",
+        distance - reach,
+        slip=q.dot.y,
+        friction=p.friction * ca.fabs(across) / distance * sum(arms),
+        restitution=p.restitution,
+    )
+    aside = cam.reaction * across / distance
+    return ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=p.mass * q.dot.y**2 / 2.0,
+        potential=(p.mass * p.gravity + p.preload) * q.y
+        + p.stiffness * (q.y - reach + p.eccentricity) ** 2 / 2.0,
+        goals=[cam],
+        outputs={
+            "x": (p.offset, "m"),
+            "phi": (ca.SX(0.0), "rad"),
+            "cam_angle": (angle, "rad"),
+            "pressure_angle": (ca.asin(across / distance), "rad"),
+            "cam_height": (p.eccentricity * ca.sin(angle) + ca.sqrt(reach**2 - across**2), "m"),
+            "cam_force": (cam.reaction, "N"),
+            "lower": (-arms[0] * aside, "N"),
+            "upper": (arms[1] * aside, "N"),
+        },
+    )
+
+
 def start(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
@@ -117,15 +165,13 @@ def start(
         )
     above = math.sqrt(reach**2 - across**2)
     speed = p["rate"] * eccentric
-    return {
-        "x": p["offset"],
+    along = {
         "y": eccentric * math.sin(p["theta"]) + above,
-        "phi": 0.0,
-        "x_dot": 0.0,
         "y_dot": speed * (math.cos(p["theta"]) - math.sin(p["theta"]) * across / above),
-        "phi_dot": 0.0,
-        **given,
     }
+    if "restitution" in p:
+        return {**along, **given}
+    return {"x": p["offset"], "phi": 0.0, "x_dot": 0.0, "phi_dot": 0.0, **along, **given}
 
 
 def lift(document: Document) -> Figure:
@@ -134,6 +180,9 @@ def lift(document: Document) -> Figure:
     figure, (height, forces) = panels_over_time(2)
     height.plot(times, 1e3 * column(document, "y"), linewidth=1.2)
     height.set_ylabel("height of the roller (mm)")
+    if "cam_height" in document["outputs"]:
+        height.plot(times, 1e3 * column(document, "cam_height"), "--", label="on the cam")
+        height.legend(frameon=False)
     for name, label in (("cam_force", "cam"), ("lower", "lower edge"), ("upper", "upper edge")):
         forces.plot(times, column(document, name), linewidth=1.2, label=label)
     forces.set_ylabel("force (N)")
@@ -144,7 +193,7 @@ def lift(document: Document) -> Figure:
 def drawing(document: Document) -> Drawing:
     """Draw cam, roller and stem between the edges of the bushings, with their forces."""
     p = document["parameters"]
-    stem, begin, length = p["stem"] or 0.002, p["bushing_from"], p["bushing_length"]
+    stem, begin, length = p.get("stem") or 0.002, p["bushing_from"], p["bushing_length"]
     centre = Polar((0.0, 0.0), "eccentricity", "cam_angle")
     top = begin + 1.3 * length
     walls = [
@@ -169,7 +218,7 @@ def drawing(document: Document) -> Drawing:
 problem = ds.Problem(
     "cam-follower",
     title="A cam follower in two guides with friction",
-    models={"follower": follower},
+    models={"follower": follower, "flying": flying},
     sources=[
         "R. L. Norton, Cam Design and Manufacturing Handbook (2009): the pressure angle at which "
         "a translating follower jams",
@@ -193,6 +242,13 @@ problem = ds.Problem(
             parameters={"rate": 60.0, "theta": -1.3},
             until=1.0,
             note="the cam turns too fast: the roller leaves it on the way up",
+        ),
+        ds.Case(
+            "flies",
+            model="flying",
+            parameters={"rate": 60.0, "theta": -1.3},
+            until=0.5,
+            note="the same: it flies, lands with an impact, bounces, and is lifted again",
         ),
     ],
 )
