@@ -220,7 +220,9 @@ class ContactNumbers:
         ]
         """Of each contact, the reactions along its gap, if any, and along its slip if it rubs."""
         self._check_reactions()
-        self._evaluate = Evaluator(self._function(rows))
+        self.function = self._function(rows)
+        """(t, x, p) -> the parts of `Rates`, of all contacts."""
+        self._evaluate = Evaluator(self.function)
         arguments = [dynamics.t, dynamics.x, dynamics.p, dynamics.reactions]
         pressing = ca.vertcat(ca.SX(0, 1), *[brake.presses for brake in self.brakes])
         self._pressing = Evaluator(ca.Function("presses", arguments, [ca.densify(pressing)]))

@@ -23,6 +23,11 @@ class LettingGo:
     ----------
     setting
         The problem.
+
+    Attributes
+    ----------
+    gap_rate_limits, slip_limits
+        (n,) what constraints may leave of the rates of gaps and of slips, m/s.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -41,9 +46,10 @@ class LettingGo:
 
         names = [row.name for row in ones]
         self._apart = limits(names)
-        self._gap_rates = limits([velocity_name(name) for name in names])
+        self.gap_rate_limits = limits([velocity_name(name) for name in names])
         # What does not rub has no slip to hold.
-        self._slips = limits([rows[row.slips[0] if row.slips else row.row].name for row in ones])
+        slips = [row.slips[0] if row.slips else row.row for row in ones]
+        self.slip_limits = limits([rows[place].name for place in slips])
 
     def apart(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return whose gap is open, as far as constraints hold it at zero, (n,).
@@ -67,8 +73,8 @@ class LettingGo:
 
     def parts(self, rates: np.ndarray) -> np.ndarray:
         """Return whose gap has a rate, m/s, that no constraint leaves, (n,)."""
-        return np.asarray(np.abs(rates) > self._gap_rates)
+        return np.asarray(np.abs(rates) > self.gap_rate_limits)
 
     def slides(self, speeds: np.ndarray) -> np.ndarray:
         """Return whose slip has a speed, m/s, that no constraint leaves, (n,)."""
-        return np.asarray(speeds > self._slips)
+        return np.asarray(speeds > self.slip_limits)

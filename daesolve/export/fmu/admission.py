@@ -7,13 +7,16 @@ from collections.abc import Sequence
 import casadi as ca
 
 from daesolve.contact.laws.contact_law import ContactLaw
+from daesolve.contact.laws.frictional_law import FrictionalContactLaw
 from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.events.choices import Choices
 from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.errors import UnsupportedError
+from daesolve.export.fmu.contacts import MOST_CONTACTS
 from daesolve.export.fmu.functions import UnitFunctions
 from daesolve.export.fmu.guards import OF_VALUES, WatchedGuard
 
@@ -51,7 +54,7 @@ def check_exportable(prepared: Prepared) -> None:
 def _check_laws(prepared: Prepared) -> None:
     dynamics, transitions = prepared.dynamics, prepared.transitions
     for law in () if transitions is None else transitions.laws:
-        if type(law) in (ContactLaw, ResetLaw):
+        if type(law) in (ContactLaw, FrictionalContactLaw, ResetLaw):
             continue
         events = prepared.problem.events
         names = ", ".join(repr(row.name) for row in contacts_in(dynamics))
@@ -67,17 +70,25 @@ def _check_laws(prepared: Prepared) -> None:
             f"{'run it with solve' if guided else ELSEWHERE}"
         )
     names = [row.name for row in contacts_in(dynamics)]
-    if len(names) > 1:
+    if len(names) > MOST_CONTACTS:
         raise UnsupportedError(
-            f"which of the contacts {', '.join(map(repr, names))} open together is decided by "
-            "complementarity, but a unit supports only one contact: pose the others as events "
-            f"with Reset, or {ELSEWHERE}"
+            f"which of the contacts {', '.join(map(repr, names))} open, stick and slide is decided "
+            f"by complementarity, but a unit supports at most {MOST_CONTACTS} contacts: pose the "
+            f"others as events with Reset, or {ELSEWHERE}"
         )
     if names and prepared.request.impact != "newton":
         raise UnsupportedError(
             f"the contact {names[0]!r} uses the impact law {prepared.request.impact!r}, but a "
             "unit supports only Newton's"
         )
+    if names and transitions is not None:
+        choices = transitions.setting.choices
+        for option in ("on_gain", "on_jam", "on_ambiguous", "springs"):
+            if getattr(choices, option) != getattr(Choices(), option):
+                raise UnsupportedError(
+                    f"a unit with the contacts {', '.join(map(repr, names))} has no {option} = "
+                    f"{getattr(choices, option)!r}: {ELSEWHERE}"
+                )
 
 
 def check_functions(functions: UnitFunctions, guards: Sequence[WatchedGuard]) -> None:

@@ -23,8 +23,8 @@ COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off")
 """Numbers are the same wherever the unit is built: no products are fused with sums."""
 RUNTIME = (
-    "unit.c", "unit.h", "fmi3.h", "coefficients.h", "steps.c", "functions.c", "events.c", "start.c",
-    "interface.c", "derivatives.c", "saved.c",
+    "unit.c", "unit.h", "fmi3.h", "coefficients.h", "steps.c", "functions.c", "events.c",
+    "contacts.c", "start.c", "interface.c", "derivatives.c", "saved.c",
 )  # fmt: skip
 """Source files that every unit has besides its own equations."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)

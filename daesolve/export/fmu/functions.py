@@ -21,6 +21,7 @@ from daesolve.core.posing.symbols import symbol
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.solvers.phase_splitting import FAR
 from daesolve.core.solvers.unresolved_terms import Kind, phases, unresolved_terms
+from daesolve.export.fmu.contacts import UnitContacts
 from daesolve.export.named import StartRule
 
 Law = TypeVar("Law")
@@ -107,8 +108,13 @@ class UnitFunctions:
 
     @cached_property
     def contact_law(self) -> ContactLaw | None:
-        """The law that opens and closes a contact; None if there is none."""
-        return self._law(ContactLaw)
+        """The law that opens and closes a smooth contact; None if there is none, or are others."""
+        return None if self.contacts is not None else self._law(ContactLaw)
+
+    @cached_property
+    def contacts(self) -> UnitContacts | None:
+        """The contacts that are decided on together; None if there are none."""
+        return UnitContacts.of(self.prepared)
 
     def _law(self, kind: type[Law]) -> Law | None:
         transitions = self.prepared.transitions
@@ -157,6 +163,10 @@ class UnitFunctions:
             self.velocities.function,
         ]
         found += [self._reset(f"model_reset_{k}", jump) for k, jump in self.jumps.items()]
+        if self.contacts is not None:
+            dynamics = self.dynamics
+            column = self.contacts.function()(dynamics.t, dynamics.x, dynamics.p)
+            found.append(_dense("model_contacts", [t, x, p], [self._of_state(column)]))
         joint = enumerate(self.joint.values())
         found += [self._reset(f"model_joint_{number}", jump) for number, jump in joint]
         return found + ([] if self.contact_law is None else self._contact())

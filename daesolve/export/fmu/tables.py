@@ -77,6 +77,7 @@ def sizes(sheet: Sheet, compiled: Sequence[ca.Function]) -> str:
         "INTEGERS": max(function.sz_iw() for function in compiled),
         "JOINTS": len(functions.joint),
         "CONTACTS": int(functions.contact_law is not None),
+        "TOGETHER": 0 if functions.contacts is None else len(functions.contacts.rows),
     }
     lines = [f"#define MODEL_{name} {number}" for name, number in numbers.items()]
     lines += [
@@ -85,6 +86,7 @@ def sizes(sheet: Sheet, compiled: Sequence[ca.Function]) -> str:
         f"#define MODEL_LEAST_TOLERANCE {_number(LEAST_TOLERANCE)}",
         f"#define MODEL_START_TIME {_number(sheet.start_time)}",
         *_contact(sheet),
+        *_contacts(functions),
     ]
     return "\n".join(["#ifndef DAESOLVE_MODEL_H", "#define DAESOLVE_MODEL_H", *lines, "#endif", ""])
 
@@ -102,6 +104,24 @@ def _contact(sheet: Sheet) -> list[str]:
         f"#define MODEL_LOST {first[contact.lost]}",
         f"#define MODEL_MEETS {first[contact.closed]}",
     ]
+
+
+def _contacts(functions: UnitFunctions) -> list[str]:
+    contacts, dynamics = functions.contacts, functions.dynamics
+    if contacts is None:
+        return []
+    guard, pending, ends = contacts.impacts_end
+    numbers = {
+        "SPEEDS": dynamics.velocity_count,
+        "FIRST_SPEED": dynamics.position_count,
+        "JAM": contacts.jam,
+        "IDLE": len(contacts.idle),
+        "IMPACTS_END": guard,
+        "PENDING": pending,
+        "ENDS": ends,
+    }
+    lines = [f"#define MODEL_{name} {number}" for name, number in numbers.items()]
+    return [*lines, f"#define MODEL_TOGETHER_NAMES {_text(contacts.names)}"]
 
 
 def tables(sheet: Sheet) -> str:
@@ -133,6 +153,7 @@ def tables(sheet: Sheet) -> str:
         _integers("BARS_START", [guard.bars_start for guard in guards]),
         _integers("BORDER", [guard.border for guard in guards]),
         *_events(sheet),
+        *_tables_of_contacts(functions),
         _doubles("ARGUMENT_LOW", [kind.low for _, kind in functions.arguments]),
         _doubles("ARGUMENT_HIGH", [kind.high for _, kind in functions.arguments]),
         _doubles("ARGUMENT_WIDTH", [kind.width for _, kind in functions.arguments]),
@@ -143,6 +164,17 @@ def tables(sheet: Sheet) -> str:
         f"/* The states: {', '.join(names)}. */\n",
     ]
     return "".join(parts)
+
+
+def _tables_of_contacts(functions: UnitFunctions) -> list[str]:
+    contacts = functions.contacts
+    if contacts is None:
+        return []
+    return [
+        *[_integers(name, numbers) for name, numbers in contacts.integers().items()],
+        *[_doubles(name, numbers) for name, numbers in contacts.doubles().items()],
+        _integers("IDLE_VALUES", contacts.idle),
+    ]
 
 
 def _events(sheet: Sheet) -> list[str]:

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from scipy.integrate._ivp import dop853_coefficients as scipys
 
-from daesolve.contact.laws import contact_law
+from daesolve.contact.decisions import enumeration, impacts, touching
+from daesolve.contact.laws import contact_law, frictional_impacts, frictional_law, impacts_end
+from daesolve.contact.laws.redundant_contacts import PARALLEL, SHARE
+from daesolve.contact.posing.jamming import NEAR
 from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.events import guard_book, instant
 from daesolve.core.run.integration.event_handling import AT_ONCE
@@ -26,12 +29,26 @@ NAMED = {
     "TIED": contact_law.TIED,
     "MOST_IMPACTS": contact_law.MOST_IMPACTS,
     "TOUCHING": TOUCHING,
+    "RATE_STILL": frictional_impacts.STILL,
+    "RATE_ROUNDING": frictional_impacts.ROUNDING,
+    "MOST_COLLISIONS": frictional_impacts.MOST_IMPACTS,
+    "CONDITION": touching.TOLERANCE,
+    "SAME_MOTION": enumeration.SAME,
+    "REPEATS": PARALLEL,
+    "SHARE": SHARE,
+    "GAIN": impacts.GAIN,
+    "PARTING": frictional_law.PARTING,
+    "EARLIEST": frictional_law.EARLIEST,
+    "LATE": frictional_law.LATE,
+    "NEAR_JAM": NEAR,
+    "WITHIN": impacts_end.WITHIN,
 }
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_what_counts_as_zero_is_the_same(name):
-    found = re.search(rf"#define {name} (\S+)", ROOM.joinpath("events.c").read_text("utf-8"))
+    text = "".join(ROOM.joinpath(file).read_text("utf-8") for file in ("events.c", "contacts.c"))
+    found = re.search(rf"#define {name} (\S+)", text)
     assert found is not None
     assert float(found[1]) == NAMED[name]
 

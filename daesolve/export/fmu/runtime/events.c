@@ -14,6 +14,7 @@
 #define ANSWERED 1e-6  /* least fraction of a guard's rate that is left after a reset answers it */
 #define STARTS 1e-9    /* fraction of its terms by which a start may lie beyond a barrier */
 #define LINGERS 64.0   /* factor on the time at zero where a guard loses its rate there, as a cube */
+#define TOUCHING 1e-12 /* m, a gap that counts as zero */
 #define MOST_AT_ONCE 32
 #define INSTANT 1e-13
 #define EULER 6        /* steps to a moment later: what acts through more integrations is not seen */
@@ -147,13 +148,17 @@ static int mark_due(Unit *unit, int *fired) {
   return count;
 }
 
-/* Whether a step has ended where a guard is at zero on its way out. */
+/* Whether a step has ended where a guard is at zero on its way out. One that comes there later than
+ * the times between which no number lies is left to the next step: a low bounce is longer. */
 static int ends_at_zero(const Unit *unit) {
   const Saved *now = &unit->now;
-  for (int k = 0; k < MODEL_GUARDS; ++k)
-    if (MODEL_KIND[k] == GUARD_OF_STATE && now->armed[k] &&
-        fabs(unit->guards[k]) <= now->zero[k] && MODEL_WAY[k] * unit->rates[k] > 0.0)
+  for (int k = 0; k < MODEL_GUARDS; ++k) {
+    double along = MODEL_WAY[k] * unit->guards[k], rate = MODEL_WAY[k] * unit->rates[k];
+    double near = fmax(now->early[k], 4.0 * spacing(now->time) * rate);
+    if (MODEL_KIND[k] == GUARD_OF_STATE && now->armed[k] && rate > 0.0 && along >= -near &&
+        along <= now->zero[k])
       return 1;
+  }
   return 0;
 }
 
@@ -294,7 +299,6 @@ static fmi3Status reset_all(Unit *unit) {
 #define STILL 1e-10   /* fraction of its terms below which the rate of a gap counts as zero */
 #define ROUNDED 1e-13 /* fraction of its terms below which the rate of a gap is rounding */
 #define TIED 1e-9     /* fraction of a load below which the rate of the reaction decides */
-#define TOUCHING 1e-12
 #define MOST_IMPACTS 1000
 
 static fmi3Status no_load(Unit *unit) {
@@ -438,6 +442,10 @@ static fmi3Status settle(Unit *unit, int located) {
     if (status != fmi3OK) return status;
 #if MODEL_CONTACTS
     status = decide_contact(unit);
+    if (status != fmi3OK) return status;
+#endif
+#if MODEL_TOGETHER
+    status = decide_together(unit);
     if (status != fmi3OK) return status;
 #endif
     if (!rate_at(unit, now->time, now->x, unit->stages[0]) || !measure(unit))

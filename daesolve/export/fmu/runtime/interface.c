@@ -61,6 +61,8 @@ static void set_defaults(Unit *unit) {
   unit->now.tolerance = MODEL_TOLERANCE;
   unit->now.mode = INSTANTIATED;
   unit->now.located = -1;
+  for (int k = 0; k < COUNT(MODEL_TOGETHER); ++k)
+    for (int j = 0; j < REMEMBERED; ++j) unit->now.met[k][j] = -INFINITY;
   unit->rate_known = unit->shown_known = 0;
 }
 

@@ -110,5 +110,9 @@ static fmi3Status make_consistent(Unit *unit) {
   if (!model_references(unit))
     return say(unit, fmi3Error, "an invariant has no value at the start");
   unit->rate_known = unit->shown_known = 0;
+#if MODEL_TOGETHER
+  return begin_together(unit);
+#else
   return fmi3OK;
+#endif
 }

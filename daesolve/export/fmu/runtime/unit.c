@@ -28,6 +28,7 @@
 #include "steps.c"
 #include "functions.c"
 #include "events.c"
+#include "contacts.c"
 #include "start.c"
 #include "interface.c"
 #include "derivatives.c"

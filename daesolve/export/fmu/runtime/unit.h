@@ -12,6 +12,7 @@
 #define COUNT(n) ((n) > 0 ? (n) : 1)
 #define STAGES 16 /* of the method, including those of its dense output */
 #define MESSAGE 512
+#define REMEMBERED 5 /* instants at which a contact closed: enough to show where they accumulate */
 
 typedef enum {
   INSTANTIATED, INITIALIZING, EVENT_MODE, CONTINUOUS, STEPPING, TERMINATED, FAILED
@@ -36,10 +37,39 @@ typedef struct {
   int32_t side[COUNT(MODEL_GUARDS)];    /* on which a guard that counts either way is, 1 or -1 */
   int32_t touched[COUNT(MODEL_VALUES)]; /* which values were set from outside */
   int32_t moved[COUNT(MODEL_STATES)];   /* and which states */
+  double met[COUNT(MODEL_TOGETHER)][REMEMBERED]; /* when contacts closed last, s; the latest last */
   int32_t apart;                        /* whether a guard that passes was away from zero before */
   int32_t located;                      /* the guard at which a step has ended, or -1 */
   int32_t mode, at_once, jumped, stopped, changed, stop_defined;
 } Saved;
+
+#if MODEL_TOGETHER
+#define TOUCHES MODEL_TOGETHER /* contacts */
+#define PUSHES (2 * TOUCHES)   /* their gaps, then their slips */
+#define MODES (1 << PUSHES)
+
+/* Rates of gaps and slips, with the sizes of their terms; coefficients of restitution and friction;
+ * how rates answer reactions, and what they are without these: as `model_contacts` writes them. */
+typedef struct {
+  double gaps[TOUCHES], gap_sizes[TOUCHES], slips[TOUCHES], slip_sizes[TOUCHES];
+  double back[TOUCHES], friction[TOUCHES], holding[TOUCHES], sideways[TOUCHES];
+  double matrix[PUSHES][PUSHES], free[PUSHES], size[PUSHES];
+  double thrown[PUSHES][COUNT(MODEL_SPEEDS)];
+} Contacts;
+
+/* Reactions that agree with states, and how far conditions are from their borders. */
+typedef struct {
+  int state[TOUCHES], family; /* whether others give the same motion */
+  double reactions[PUSHES], rates[PUSHES], slack[TOUCHES], inside, largest;
+} Answer;
+
+/* How many motions are possible; if it is one, the answer that shows it best, and which answers may
+ * follow: `listed`. Before that these are the numbers of their motions. */
+typedef struct {
+  int dependent, count, best, answers, listed[MODES];
+  Answer all[MODES + 1];
+} Decision;
+#endif
 
 typedef struct {
   Saved now;
@@ -72,6 +102,9 @@ typedef struct {
   double links[COUNT(MODEL_STARTS)], jacobian[COUNT(MODEL_STARTS * MODEL_STATES)];
   double gram[COUNT(MODEL_STARTS * MODEL_STARTS)], solution[COUNT(MODEL_STARTS)];
   int shown_known, rate_known;
+#if MODEL_TOGETHER
+  Decision decision;
+#endif
 } Unit;
 
 /* Write a sentence to the logger, and return the status. */
@@ -92,6 +125,12 @@ static void note_step(Unit *unit);
 static int ends_at_zero(const Unit *unit);
 static void indicators(Unit *unit, double *values);
 static double indicator_slope(const Unit *unit, int guard);
+
+#if MODEL_TOGETHER
+/* Contacts that are decided together (contacts.c). */
+static fmi3Status decide_together(Unit *unit);
+static fmi3Status begin_together(Unit *unit);
+#endif
 
 /* Integration (steps.c) and the start (start.c). */
 static fmi3Status go_on(Unit *unit, double until, int *met);
