@@ -24,7 +24,7 @@ FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-con
 """Numbers are the same wherever the unit is built: no products are fused with sums."""
 RUNTIME = (
     "unit.c", "unit.h", "fmi3.h", "coefficients.h", "steps.c", "functions.c", "events.c",
-    "contacts.c", "start.c", "interface.c", "derivatives.c", "saved.c",
+    "decisions.c", "contacts.c", "start.c", "interface.c", "exchange.c", "derivatives.c", "saved.c",
 )  # fmt: skip
 """Source files that every unit has besides its own equations."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)

@@ -17,6 +17,7 @@ from daesolve.core.run.integration.event_handling import AT_ONCE
 from daesolve.core.solvers import dormand_prince
 
 ROOM = files("daesolve.export.fmu").joinpath("runtime")
+SOURCES = "events.c", "decisions.c", "contacts.c"
 NAMED = {
     "TOGETHER": guard_book.TOGETHER,
     "AT_ONCE": AT_ONCE,
@@ -47,7 +48,7 @@ NAMED = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_what_counts_as_zero_is_the_same(name):
-    text = "".join(ROOM.joinpath(file).read_text("utf-8") for file in ("events.c", "contacts.c"))
+    text = "".join(ROOM.joinpath(file).read_text("utf-8") for file in SOURCES)
     found = re.search(rf"#define {name} (\S+)", text)
     assert found is not None
     assert float(found[1]) == NAMED[name]
