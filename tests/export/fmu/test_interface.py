@@ -239,9 +239,13 @@ def test_a_parameter_from_which_the_start_follows_by_a_rule_is_refused(tmp_path:
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+@pytest.mark.parametrize("contacts", [False, True])
 def test_its_sources_compile_without_a_warning_and_run_without_python(
-    wall: Path, tmp_path: Path
+    wall: Path, tmp_path: Path, contacts: bool
 ) -> None:
+    if contacts:
+        case = ds.problem("thrown-rod").case("thrown")
+        wall = case.to_fmu(tmp_path / "rod.fmu", horizon=4.0).path
     with zipfile.ZipFile(wall) as packed:
         packed.extractall(tmp_path)
     shutil.copy(DRIVER, tmp_path / "sources")

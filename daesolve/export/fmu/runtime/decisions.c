@@ -108,7 +108,7 @@ static int may_be(int contact, int state, int touches, double sliding) {
 }
 
 /* How far reactions are inside the conditions of an answer's states: the least of all slacks. */
-static double judge(const Contacts *contacts, const double scaled[PUSHES][PUSHES],
+static double judge(const Contacts *contacts, double scaled[PUSHES][PUSHES],
                     const double *free, const double *sliding, const int *touches,
                     Answer *answer) {
   const double *found = answer->reactions;
@@ -134,7 +134,7 @@ static double judge(const Contacts *contacts, const double scaled[PUSHES][PUSHES
 }
 
 /* Of a family of reactions, which all give the same motion, take those farthest inside. */
-static void take_best(const Contacts *contacts, const double scaled[PUSHES][PUSHES],
+static void take_best(const Contacts *contacts, double scaled[PUSHES][PUSHES],
                       const double *free, const double *sliding, const int *touches,
                       const double *way, Answer *answer) {
   double base[PUSHES], high = 0.0, low;
