@@ -64,6 +64,10 @@ class Traced(float):
         """Let functions of NumPy keep the expression, entry by entry."""
         if method != "__call__" or options:
             return NotImplemented
+        if any(np.iscomplexobj(entry) for entry in inputs):
+            return ufunc(
+                *(float(entry) if isinstance(entry, Traced) else entry for entry in inputs)
+            )
         if any(isinstance(entry, np.ndarray) for entry in inputs):
             return ufunc(*(np.asarray(boxed(entry), dtype=object) for entry in inputs))
         if len(inputs) == 1 and ufunc.__name__ in FUNCTIONS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isclose
 from typing import Any
 
 import casadi as ca
@@ -12,12 +13,14 @@ import numpy as np
 from daesolve.core.encoding import is_list, is_mapping
 from daesolve.multibody.drawing import moves, names, to_json
 from daesolve.multibody.drawing.traced import Traced, column
-from daesolve.reporting.document import document
+from daesolve.reporting.document import DrawingRule, document
 from daesolve.reporting.live.posing import LiveRun
 from daesolve.reporting.sampling import Document
 
-SAMPLES = 200
-"""Samples of the stored run that its drawing is made from."""
+SAMPLES, FEW = 200, 12
+"""Samples of the stored run that its drawing is made from, and from which it is tested."""
+LOOKS = ("kind", "role", "label")
+"""Parts of a shape that are no numbers."""
 SAME = 1e-9
 """How far a number may be from that of the stored drawing, relative to the largest of its kind."""
 DIGITS = 8
@@ -219,16 +222,18 @@ class _Numbers:
         values = live.prepared.values.reshape(-1, 1)
         return np.array(told["times"]).reshape(1, -1), x, np.tile(values, count), shown
 
-    def constants_with(self, name: str, value: float) -> dict[str, float]:
-        """Return the numbers that follow from parameters, for another value of one of them."""
+    def constants_with(self, name: str, value: float) -> dict[str, tuple[float, float]]:
+        """Return the numbers that follow from parameters, before and with another value of one."""
         if not self._constants:
             return {}
         names_ = list(self._constants.values())
         column_ = ca.vertcat(*[self.columns[one] for one in names_])
         function = ca.Function("constants", [self.arguments.p], [column_])
         values = self._live.prepared.values.copy()
+        before = np.asarray(function(values)).ravel().tolist()
         values[list(self.arguments.parameters).index(name)] = value
-        return dict(zip(names_, np.asarray(function(values)).ravel().tolist(), strict=True))
+        pairs = zip(before, np.asarray(function(values)).ravel().tolist(), strict=True)
+        return dict(zip(names_, pairs, strict=True))
 
     def named(self, own: Any, plain: Any) -> Any:
         """Return a part of a drawing with names instead of the numbers that parameters change."""
@@ -267,37 +272,70 @@ def _fixed(
     rule = live.origin.rule
     assert rule is not None
     found: list[dict[str, None]] = [{} for _ in shapes]
+    few = document(live.run.thinned(FEW), live.origin.identity)
+    base = _drawn(rule, few, len(shapes))
     for slider in live.sliders:
         if slider.kind == "start" or slider.locked or slider.name not in told["parameters"]:
             continue
         value = slider.value * CHANGED or CHANGED
-        parameters = {**told["parameters"], slider.name: value}
-        try:
-            other = rule({**told, "parameters": parameters})
-        except Exception:  # It is a plugin's, and this is no run of it.
-            continue
-        if other is None or len(other.shapes) != len(shapes):
-            continue
+        other = _drawn(
+            rule, {**few, "parameters": {**few["parameters"], slider.name: value}}, len(shapes)
+        )
         known = numbers.constants_with(slider.name, value)
-        for entry, shape, names_ in zip(shapes, to_json(other)["shapes"], found, strict=True):
-            if not _alike(entry, shape, known):
+        for place, (entry, names_) in enumerate(zip(shapes, found, strict=True)):
+            # Where the rule fails, what stands still may be elsewhere.
+            unsure = (base is None or other is None) and not _varies(entry, known)
+            if unsure or not (
+                base is None or other is None or _alike(entry, base[place], other[place], known)
+            ):
                 names_[slider.name] = None
     return [tuple(entries) for entries in found]
 
 
-def _alike(one: Any, other: Any, known: Mapping[str, float]) -> bool:
-    """Return whether parts of drawings are the same, with numbers by their names."""
-    if is_mapping(one) and is_mapping(other):
-        return all(_alike(part, other.get(name), known) for name, part in one.items())
-    if is_list(one) and is_list(other):
-        return len(one) == len(other) and all(
-            _alike(*pair, known) for pair in zip(one, other, strict=True)
+def _drawn(rule: DrawingRule, told: Document, count: int) -> list[Any] | None:
+    """Return the shapes that a rule draws; None if it fails, or draws another number of them."""
+    try:
+        drawing = rule(told)
+    except Exception:  # It is a plugin's, and this is no run of it.
+        return None
+    shapes = None if drawing is None else to_json(drawing)["shapes"]
+    return shapes if shapes is not None and len(shapes) == count else None
+
+
+def _varies(entry: Any, known: Mapping[str, tuple[float, float]]) -> bool:
+    """Return whether a part of a drawing follows from the motion, and not from parameters."""
+    if is_mapping(entry):
+        return any(_varies(part, known) for name, part in entry.items() if name not in LOOKS)
+    if is_list(entry):
+        return any(_varies(part, known) for part in entry)
+    return isinstance(entry, str) and entry not in known
+
+
+def _alike(one: Any, base: Any, other: Any, known: Mapping[str, tuple[float, float]]) -> bool:
+    """Return whether a part of a drawing with names for numbers changes as it should.
+
+    Parameters
+    ----------
+    one, base, other
+        The part with names, as the rule draws it, and with another value of a parameter.
+    known
+        The numbers with names, before and with that value.
+    """
+    if is_mapping(one) and is_mapping(base) and is_mapping(other):
+        return all(
+            _alike(part, base.get(name), other.get(name), known)
+            for name, part in one.items()
+            if name not in LOOKS
         )
-    if isinstance(one, str):
-        one = known.get(one, one)
-    if isinstance(one, float) and isinstance(other, float):
-        return abs(one - other) <= SAME * max(abs(one), abs(other))
-    return bool(one == other)
+    if is_list(one) and is_list(base) and is_list(other) and len(one) == len(base) == len(other):
+        return all(_alike(*three, known) for three in zip(one, base, other, strict=True))
+    if not (isinstance(base, float) and isinstance(other, float)):
+        return bool(base == other)
+    before, after = known.get(one, (base, base)) if isinstance(one, str) else (base, base)
+    # A measure of the samples may be its factor, or added to it.
+    return isclose(other * before, base * after, rel_tol=SAME) or isclose(
+        other - base, after - before, rel_tol=SAME, abs_tol=SAME * max(abs(base), abs(other))
+    )
 
 
 def shortened(value: Any) -> Any:
