@@ -8,7 +8,7 @@ import casadi as ca
 
 from daesolve.contact.laws.contact_law import ContactLaw
 from daesolve.contact.laws.frictional_law import FrictionalContactLaw
-from daesolve.contact.posing.contact_rows import contacts_in
+from daesolve.contact.posing.contact_rows import brakes_in, contacts_in
 from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.choices import Choices
@@ -68,6 +68,12 @@ def _check_laws(prepared: Prepared) -> None:
             f"what follows at {whose} is decided by {by}, which cannot be written "
             "as an expression of the state: "
             f"{'run it with solve' if guided else ELSEWHERE}"
+        )
+    brakes = ", ".join(repr(brake.name) for brake in brakes_in(dynamics))
+    if brakes:
+        raise UnsupportedError(
+            f"which of the laws of dry friction {brakes} stick and slide is decided together with "
+            f"contacts, or with other such laws, which a unit does not do: {ELSEWHERE}"
         )
     names = [row.name for row in contacts_in(dynamics)]
     if len(names) > MOST_CONTACTS:

@@ -57,6 +57,24 @@ def test_more_than_four_contacts_are_refused_by_their_names(tmp_path: Path) -> N
         five_walls().to_fmu(tmp_path / "no.fmu", {"x": 0.0, "x_dot": 1.0})
 
 
+def test_a_brake_beside_a_rough_floor_is_refused_by_its_name(tmp_path: Path) -> None:
+    q = ds.coordinates(x="m", y="m")
+    floor = ds.Contact("floor", q.y, slip=q.dot.x, friction=0.1)
+    brake = ds.multibody.Coulomb(0.2, 0.3).act("brake", q.dot.x, 5.0)
+    block = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=9.81 * q.y,
+        goals=[floor, *brake.goals],
+        force={"x": brake.force},
+        discrete=brake.discrete,
+        events=brake.events,
+    )
+    with pytest.raises(UnsupportedError, match="dry friction 'brake' stick and slide is decided"):
+        block.to_fmu(tmp_path / "no.fmu", {"x": 0.0, "x_dot": 1.0})
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_reset_that_may_jump_past_a_contact_is_refused(tmp_path: Path) -> None:
     q = ds.coordinates(y="m")
     ground = ds.Contact("ground", q.y, restitution=0.5, closed=False)
