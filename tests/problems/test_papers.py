@@ -133,7 +133,7 @@ def test_morozov_matrosov_pesterev():
     # By statics, in test_largest.py.
     for name in ("coefficient of friction", "friction that the hoop needs"):
         assert rows[name].exact == pytest.approx(1.1144156018845695, rel=1e-12)
-    closed = next(entry for entry in made.items if entry.item.place == "(6)").shown
+    closed = next(entry for entry in made.items if entry.item.name == "(6)").shown
     assert "the reactions, in closed form" in closed.formulas
     assert rows["its energy less the work of the drive"].exact < 1e-13
     # By a quadrature, in test_rolling_wheel_drive.py.
