@@ -14,7 +14,7 @@ import pytest
 import scipy
 
 import daesolve as ds
-from daesolve.errors import PosingError
+from daesolve.errors import NoSlowManifoldError, PosingError
 from daesolve.nonholonomic import small_velocities
 
 HILL, MASS, INERTIA, RADIUS, COUPLING, FRICTION, TORQUE, GRAVITY = (
@@ -264,6 +264,36 @@ def test_a_run_ends_where_goals_no_longer_determine_their_velocities():
     assert "choose other velocities by dependent=" in run.message
     # It goes round by 0.5 rad/s; order 0 leaves out an inertia of 0.002, which grows towards there.
     assert run.end_time == pytest.approx(math.pi, abs=0.02)
+
+
+def test_a_load_that_creep_takes_away_leaves_no_slow_motion():
+    """A body of 0.7 on a wheel of 1.3 shares an inertia of 0.3 with its rise: N = 9.8 + 0.3 x''.
+
+    The body has x'' (0.7 + 0.3 s) = push - 9.8 s for s = slip / eps, and the wheel 1.3 z'' = N s.
+    To roll with x'' = z'' = push / 2 it needs s = 1.3 x'' / N. For a push of 1 this is 0.065; for
+    -60 the effective mass 0.7 + 0.3 s is negative there (Painleve).
+    """
+    q = ds.coordinates(x="m", z="m", h="m")
+    w = ds.velocities(slip="m/s", turn="m/s", lift="m/s")
+    p = ds.parameters(eps=1e-3, push=1.0)
+    floor, along = ds.Holonomic("floor", q.h), w.slip + w.turn
+    kinetic = (0.7 * along**2 + 1.3 * w.turn**2 + w.lift**2) / 2 + 0.3 * along * w.lift
+    creep = -floor.reaction * w.slip / p.eps
+    system = ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=kinetic,
+        potential=9.8 * q.h,
+        velocities=w,
+        kinematics=ca.vertcat(along, w.turn, w.lift),
+        goals=[floor],
+        force={"slip": p.push + creep, "turn": p.push},
+    )
+    model = small_velocities(system, ["slip"])
+    found = model.start({"turn": 1.0})["slip"] / 1e-3
+    assert found == pytest.approx(1.3 * 0.5 / (9.8 + 0.3 * 0.5), rel=1e-12)
+    with pytest.raises(NoSlowManifoldError, match="grows"):
+        model.start({"turn": 1.0}, {"push": -60.0})
 
 
 def refusal(goal=None, **changes) -> str:
