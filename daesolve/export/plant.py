@@ -10,7 +10,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.contact.posing.contact_rows import contacts_in
+from daesolve.contact.posing.contact_rows import brakes_in, contacts_in
 from daesolve.contact.posing.guides import guides_in
 from daesolve.core.equations.dynamics import ResetRow
 from daesolve.core.equations.elimination.impacts import changed_by, settle_function
@@ -267,6 +267,8 @@ class Plant:
         found: set[int] = set()
         for row in contacts_in(self.equations.dynamics):
             found |= {row.lost, row.closed, *(row.rubbing.events if row.rubbing else ())}
+        for brake in brakes_in(self.equations.dynamics):
+            found |= {*brake.events}
         return frozenset(found)
 
     @cached_property
@@ -333,8 +335,11 @@ class Plant:
             for row in dynamics.drives
             if row.law is not None
         ]
-        if contacts_in(dynamics):
-            held = ", ".join(list(dynamics.values)[row.hold] for row in contacts_in(dynamics))
+        values = list(dynamics.values)
+        decided = [values[row.hold] for row in contacts_in(dynamics)]
+        decided += [values[brake.sticks] for brake in brakes_in(dynamics)]
+        if decided:
+            held = ", ".join(decided)
             found.append(
                 f"Values say which contacts are closed, stick or slide ({held}, ...), and they "
                 "stay as given: the rules by which daesolve changes them are not exported."

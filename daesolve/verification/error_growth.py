@@ -27,7 +27,7 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
-from daesolve.contact.posing.contact_rows import contacts_in
+from daesolve.contact.posing.contact_rows import brakes_in, contacts_in
 from daesolve.core.events.transitions import transitions_of
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.translation import function_of
@@ -196,7 +196,7 @@ def lyapunov_time(prepared: Prepared) -> float | None:
         prepared = _without_chart(prepared, chart.whole)
     if isinstance(prepared.problem, DaeProblem):
         prepared = _with_feedback(prepared)
-    if contacts_in(prepared.dynamics):
+    if contacts_in(prepared.dynamics) or brakes_in(prepared.dynamics):
         # Two motions beside each other may open different contacts.
         return math.nan
     if prepared.transitions is not None:

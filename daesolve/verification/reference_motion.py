@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.contact.posing.contact_rows import contacts_in
+from daesolve.contact.posing.contact_rows import brakes_in, contacts_in
 from daesolve.core.events.instant import INSTANT, SimultaneousResets
 from daesolve.core.events.law import Jump
 from daesolve.core.expressions.series import missing_in_series
@@ -95,10 +95,11 @@ class QuadMotion:
                 f"{', '.join(repr(event.name) for event in problem.events)}: their guards have "
                 f"{', '.join(missing)}, which has no Taylor series"
             )
-        if contacts_in(prepared.dynamics):
+        contacts = (*contacts_in(prepared.dynamics), *brakes_in(prepared.dynamics))
+        if contacts:
             raise UnsupportedError(
-                "a reference in quadruple precision cannot follow contacts that open and close: "
-                f"{', '.join(repr(row.name) for row in contacts_in(prepared.dynamics))}"
+                "a reference in quadruple precision cannot follow contacts that open, close, stick "
+                f"and slide: {', '.join(repr(one.name) for one in contacts)}"
             )
         called = [row.name for row in prepared.dynamics.drives if row.law is not None]
         if called:

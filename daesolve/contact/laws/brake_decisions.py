@@ -80,7 +80,8 @@ def decide_with_brakes(
         instant = loads
         if np.all(settled):
             return instant, found
-    names = ", ".join(repr(numbers.names[k]) for k in instant.which[brakes])
+    own: list[int] = instant.which[brakes].tolist()
+    names = ", ".join(repr(numbers.names[k]) for k in own)
     raise ResetError(
         f"at t = {place.time:.10g} s no normal reactions of {names} agree with the friction that "
         "they cause: it changes them by more than their own size"
@@ -117,7 +118,8 @@ def _groups(instant: TouchingContacts, brakes: np.ndarray, slips: np.ndarray) ->
         first, others = left[0], left[1:]
         alike, ratios = [first], [1.0]
         for k in others:
-            ratio = matrix[first, k] / matrix[first, first] if matrix[first, first] > 0.0 else 0.0
+            own = float(matrix[first, first])
+            ratio = float(matrix[first, k]) / own if own > 0.0 else 0.0
             apart = matrix[k, k] - ratio * matrix[first, k]
             terms = size[k] + abs(ratio) * size[first]
             if (
@@ -127,9 +129,9 @@ def _groups(instant: TouchingContacts, brakes: np.ndarray, slips: np.ndarray) ->
             ):
                 alike.append(k)
                 ratios.append(ratio)
-        own = np.array(alike)
-        limits = contacts.static[own] * loads[own], contacts.friction[own] * loads[own]
-        yield _Group(own, np.array(ratios), *limits)
+        places = np.array(alike)
+        limits = [mu[places] * loads[places] for mu in (contacts.static, contacts.friction)]
+        yield _Group(places, np.array(ratios), *limits)
         left = [k for k in others if k not in alike]
 
 

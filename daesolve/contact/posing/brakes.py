@@ -187,7 +187,10 @@ def _depend(system: PosedMechanics, laws: Sequence[Sticking]) -> bool:
     symbols = ca.vertcat(q, v, *_others(ca.veccat(rows, places), ca.vertcat(q, v)))
     numbers = np.random.default_rng(1).uniform(0.5, 1.5, symbols.numel())
     known = system.parameters.defaults
-    given = [known.get(name, number) for name, number in zip(_names(symbols), numbers, strict=True)]
+    given = [
+        number if (value := known.get(name)) is None else value
+        for name, number in zip(_names(symbols), numbers.tolist(), strict=True)
+    ]
     where = _fulfilling(ca.Function("places", [symbols], [places, ca.jacobian(places, q)]), given)
     matrix = np.array(ca.Function("rows", [symbols], [ca.densify(rows)])(where), dtype=float)
     return rank(matrix) < rank(matrix[: speeds.numel()]) + len(several)

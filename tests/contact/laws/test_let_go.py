@@ -95,15 +95,20 @@ def test_a_contact_opens_where_a_reset_lifts_its_body() -> None:
     assert run.end_state["z"] == pytest.approx(2.0 - G / 8, abs=EXACT)
 
 
-def belted(speed: ca.SX, rough: bool, **rest: Any) -> ds.MechanicalSystem:
-    """Return a block of 1 kg on a belt, with a contact or Coulomb's law."""
+def belted(speed: ca.SX, part: float, **rest: Any) -> ds.MechanicalSystem:
+    """Return a block of 1 kg on a belt: a contact has a part of the friction, a law the rest.
+
+    Without a part the law is that of a constraint.
+    """
     q = ds.coordinates(x="m", y="m")
     energies = {"kinetic": (q.dot.x**2 + q.dot.y**2) / 2, "potential": G * q.y}
-    if rough:
-        floor = ds.Contact("belt", q.y, slip=q.dot.x - speed, friction=MU)
+    rough = {"slip": q.dot.x - speed, "friction": part * MU}
+    name = "ground" if part < 1.0 else "belt"
+    floor = ds.Contact(name, q.y, **rough) if part else ds.Holonomic("floor", q.y)
+    if part == 1.0:
         return ds.MechanicalSystem(q, **energies, goals=[floor], **rest)
-    floor = ds.Holonomic("floor", q.y)
-    rubs = ds.multibody.Coulomb(MU).act("belt", q.dot.x - speed, floor.reaction)
+    load = ca.SX((1.0 - part) * G) if part else floor.reaction
+    rubs = ds.multibody.Coulomb(MU).act("belt", q.dot.x - speed, load)
     discrete = [rubs.discrete, *([rest.pop("discrete")] if "discrete" in rest else [])]
     return ds.MechanicalSystem(
         q,
@@ -116,22 +121,22 @@ def belted(speed: ca.SX, rough: bool, **rest: Any) -> ds.MechanicalSystem:
     )
 
 
-@pytest.mark.parametrize("rough", [True, False])
+@pytest.mark.parametrize("part", [1.0, 0.3, 0.0], ids=["contact", "both", "law"])
 @pytest.mark.parametrize("by", ["reset", "if_else", "steps", "sampled", "Simulator"])
-def test_a_belt_that_jumps_drags_what_sticks_to_it(by: str, rough: bool) -> None:
+def test_a_belt_that_jumps_drags_what_sticks_to_it(by: str, part: float) -> None:
     start = {"x": 0.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}
     d, u = ds.discrete(v=0.0), ds.inputs(v="m/s")
     if by == "reset":
         events = [ds.Event("faster", ds.time - AT, ds.RISING, ds.Reset({"v": 0.5}))]
-        system, inputs = belted(d.v, rough, discrete=d, events=events), {}
+        system, inputs = belted(d.v, part, discrete=d, events=events), {}
     elif by == "if_else":
-        system, inputs = belted(ca.if_else(ds.time < AT, 0.0, 0.5), rough), {}
+        system, inputs = belted(ca.if_else(ds.time < AT, 0.0, 0.5), part), {}
     else:
         laws = {
             "steps": ds.table("v", [0.0, AT, 9.0], [0.0, 0.5, 0.5], "steps"),
             "sampled": ds.sampled("v", period=AT, law=ca.if_else(ds.time < AT / 2, 0.0, 0.5)),
         }
-        system, inputs = belted(u.v, rough, inputs=u), {"v": laws.get(by, 0.0)}
+        system, inputs = belted(u.v, part, inputs=u), {"v": laws.get(by, 0.0)}
     if by == "Simulator":
         stepped = ds.Simulator(system, start, inputs=inputs)
         stepped.step(AT)
@@ -143,7 +148,7 @@ def test_a_belt_that_jumps_drags_what_sticks_to_it(by: str, rough: bool) -> None
     assert named["belt_slips"] == AT
     assert named["belt_sticks"] == pytest.approx(AT + 0.5 / (MU * G), abs=EXACT)
     assert run.end_state["x_dot"] == pytest.approx(0.5, abs=EXACT)
-    assert not rough or not run.audit().contradictions
+    assert not part or not run.audit().contradictions
 
 
 @pytest.mark.parametrize(
