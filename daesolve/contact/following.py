@@ -63,7 +63,7 @@ def follow(
     Parameters
     ----------
     solver, path
-        What takes steps, and what they are added to; it holds the start.
+        What takes steps, and what they are added to; it ends where the solver starts.
     guards
         (time, state) -> their values, (k,).
     passed
@@ -72,7 +72,7 @@ def follow(
     over
         (state, values) -> whether the motion ends there without a passage.
     """
-    before = guards(path.times[0], path.states[0])
+    before = guards(path.times[-1], path.states[-1])
     while solver.status == "running":
         if solver.step() is not None:  # It failed.
             break

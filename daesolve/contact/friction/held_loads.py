@@ -8,6 +8,7 @@ continue while the body stands still, such as integrals.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -21,6 +22,14 @@ BOW = 0.25
 """The deviation of a curve from its chord, relative to the step times the difference of slopes."""
 ROUNDING = 1e-12
 """The excess over the limit, relative to the effect of loads without friction, due to rounding."""
+EVEN = 0.1
+"""The accepted deviation of a rate from a straight line within a part, relative to the largest."""
+PARTS = 64
+"""The number of parts of a stretch in which rates are first bounded."""
+SHORTEST = 1e-12
+"""The shortest part, relative to the whole."""
+UNKNOWN = 1.0 / 200.0
+"""The longest stretch if loads have no known bound, as a fraction of the remaining time."""
 WIDER = 1.25
 """The widening of a box in which a quantity is supposed to stay, until it does."""
 MOST_BOXES = 12
@@ -56,6 +65,7 @@ class HeldLoads:
         self._slopes = dynamics.function("slopes_in_time", ca.densify(slopes))
         self._acting = dynamics.function("acting", acting)
         self._going = dynamics.function("going", ca.densify(going))
+        self._bent = dynamics.function("bent", ca.densify(ca.jacobian(going, dynamics.t)))
         rates = [ca.simplify(rate) for rate in ca.vertsplit(going)]
         self._moves = [k for k, rate in enumerate(rates) if not rate.is_zero()]
 
@@ -106,6 +116,49 @@ class HeldLoads:
         borne = slice(self._count, self._count + self._shape[0] * self._shape[1])
         usual = max(float(np.max(np.abs(begin[borne]), initial=0.0)), 1e-300)
         return widths[: self._count], float(np.max(widths[borne], initial=0.0)) / usual
+
+    def even_parts(self, times: tuple[float, float], x: np.ndarray, p: np.ndarray) -> list[float]:
+        """Return the ends of parts in which the rates of what continues change evenly.
+
+        An integration then passes over no short pulse in these rates.
+
+        Parameters
+        ----------
+        times
+            The ends of the stretch, s.
+        x, p
+            (nx,) the state at its beginning, at rest on fixed guides, and the values.
+        """
+        begin, end = times
+        if not (self._still and self._moves):
+            return [end]
+        edges = np.linspace(begin, end, PARTS + 1).tolist()
+        pending = [*itertools.pairwise(edges)][::-1]
+        largest = np.array([self._rates(part, x, p)[0] for part in pending]).max(axis=0)
+        found = list[float]()
+        while pending:
+            first, last = pending.pop()
+            _, bends = self._rates((first, last), x, p)
+            middle = 0.5 * (first + last)
+            uneven = bool(np.any(bends > EVEN * largest))
+            # Rates without a bound are sampled.
+            least = SHORTEST if np.all(np.isfinite(bends)) else UNKNOWN
+            if uneven and last - first > least * (end - begin):
+                pending += [(middle, last), (first, middle)]
+            else:
+                found.append(last)
+        return found
+
+    def _rates(
+        self, times: tuple[float, float], x: np.ndarray, p: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest rates of what continues, and how far they may bend, by time alone."""
+        given = [[times], _points(x), _points(p)]
+        rates, slopes = (np.array(bounds(f, given)[0]) for f in (self._going, self._bent))
+        with np.errstate(invalid="ignore"):
+            widths = BOW * (times[1] - times[0]) * (slopes[:, 1] - slopes[:, 0])
+        rates = np.max(np.abs(rates[self._moves]), axis=1)
+        return rates, np.nan_to_num(widths[self._moves], nan=np.inf)
 
     def _box(
         self, times: tuple[float, float], x: np.ndarray, p: np.ndarray

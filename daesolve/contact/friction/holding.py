@@ -266,15 +266,21 @@ class Holding:
             return np.where(passed, 0.0, values)
 
         step = (until - time) / STEPS
-        solver = scipy.integrate.DOP853(
-            rate, time, x[free], until, rtol=ACCURACY, atol=ACCURACY, max_step=step
-        )
         steps = DensePath(time, x[free])
+        passed: list[int] = []
+        for end in self._loads.even_parts((time, until), x[: self.count], p[: self.own]):
+            begin = steps.times[-1]
+            most = min(step, end - begin)
+            solver = scipy.integrate.DOP853(
+                rate, begin, steps.states[-1], end, rtol=ACCURACY, atol=ACCURACY, max_step=most
+            )
+            passed = follow(solver, steps, guards, self.watched.passed)
+            if passed:
+                break
 
         def path(moment: float) -> np.ndarray:
             return whole(moment, steps(moment)) if len(steps.times) > 1 else x
 
-        passed = follow(solver, steps, guards, self.watched.passed)
         if not passed:
             return path, until, ()
         begin, end = steps.times[-2:]

@@ -31,7 +31,7 @@ from daesolve.contact.friction.direction_flow import (
     attraction,
     attractor_from,
 )
-from daesolve.contact.friction.held_loads import ROUNDING, HeldLoads
+from daesolve.contact.friction.held_loads import ROUNDING, UNKNOWN, HeldLoads
 from daesolve.contact.friction.stiction import YieldingBody, resting_body
 from daesolve.contact.friction.support_balance import VariantState
 from daesolve.contact.friction.variants import GENTLE, VariantProblem
@@ -39,6 +39,8 @@ from daesolve.errors import VariantError
 
 TURNED = 0.1
 """The turning of the load, in radians, after which its direction is examined again."""
+FAR = 0.5
+"""The angle from the direction of sliding, in radians, beyond which another limit is meant."""
 SAME_HEIGHT = 1e-9
 """The difference of growths, relative to accelerations, of supports at one height."""
 FEW = 6
@@ -49,8 +51,6 @@ SHARE = 0.9
 """The part of the margin that loads may use up within a stretch."""
 AHEAD = 8.0
 """How far ahead the passage is looked for, as a multiple of the stretch without one."""
-UNKNOWN = 1.0 / 200.0
-"""The longest stretch if loads have no known bound, as a fraction of the remaining time."""
 LEAPS = 1e-9
 """The shortest stretch, as a fraction of the same time."""
 STRAIGHT = 0.1
@@ -178,6 +178,8 @@ class Loosening:
     def _yielding(self, body: RestingBody, direction: np.ndarray) -> float:
         """Return the growth with slips of velocities that lift the body; see `stiction`."""
         start = direction if self._yields is None else self._yields
+        if not start @ body.mass @ direction > np.cos(FAR):
+            start = direction
         found = attractor_from(YieldingBody(body), start)
         self._yields = found.direction
         return found.growth

@@ -259,6 +259,73 @@ def reversal(quick: bool) -> Shown:
     return Shown(rows, found)
 
 
+def shaken(quick: bool) -> Shown:
+    """Shake the body on three pairs of pads: it breaks loose and sticks, again and again."""
+    case = ds.problem("three-supports").case("shaken")
+    run = case.solve(until=1.5 if quick else case.until)
+    system = case.system
+    assert isinstance(system, ds.MechanicalSystem)
+    first = next(event.time for event in run.events if event.name == "breaks_loose")
+    loads = {"push_x": 1.0, "push_y": 7.0 * math.sin(2.0 * first)}
+    limit = ds.friction.stiction_limit(
+        system,
+        {"x": 0.0},
+        "push_y",
+        (0.0, 20.0),
+        {**case.parameters, "push_x": 1.0, "twist": 0.1 * math.cos(2.0 * first)},
+        first,
+    )
+    told = {"breaks_loose": "breaks loose", "at_rest": "sticks"}
+    instants = [f"{told[e.name]} {e.time:.9f} s" for e in run.events[1:] if e.name in told]
+    drawn = new_figure(7.0, 4.0)
+    upper, lower = drawn.subplots(2, sharex=True)
+    upper.plot(run.times, 1e3 * run["y"], label="y (mm)")
+    upper.plot(run.times, 1e3 * run["phi"], label="φ (mrad)")
+    lower.plot(run.times, 7.0 * np.sin(2.0 * run.times), label="force along y (N)")
+    for event in run.events[1:]:
+        if event.name in told:
+            for axes in (upper, lower):
+                axes.axvline(event.time, color="0.8", linewidth=0.8)
+    lower.set_xlabel("t (s)")
+    for axes in (upper, lower):
+        axes.legend(frameon=False)
+    return Shown(
+        [
+            Compared(
+                "force along y where it breaks loose, and the exact limit",
+                f"{limit.value:.9f} N",
+                loads["push_y"],
+                "N",
+                "left: the convex programme of rest, at the other loads of this instant",
+            ),
+            Compared("what happens", "not treated", "; ".join(instants)),
+        ],
+        {"shaken: places and load": drawn},
+        note="Force 7 sin 2t N along y, 1 N along x, moment 0.1 cos 2t N m.",
+    )
+
+
+def flight(quick: bool) -> Shown:
+    """Throw the cam follower off: it flies, lands, and goes on."""
+    case = ds.problem("cam-follower").case("flies")
+    run = case.solve(until=0.15 if quick else case.until)
+    guided = ds.problem("cam-follower").case("thrown-off", stem=0.0).solve()
+    lost = next(event.time for event in run.events if event.name == "cam_lost")
+    landed = next(event for event in run.events if event.name == "cam_closed")
+    assert landed.impact is not None
+    rule = case.problem.figures["lift"]
+    return Shown(
+        [
+            Compared("leaves the cam, as pairs of supports say", guided.end_time, lost, "s"),
+            Compared("lands", "not treated", landed.time, "s"),
+            Compared("impulse of the cam", "not treated", landed.impact.impulses["cam"], "N s"),
+            Compared("impacts", "not treated", sum(e.impact is not None for e in run.events)),
+        ],
+        {"cam-follower: flight": rule(document_of(case, run))},
+        note="A thin stem: its friction is that of one contact, in forces and in impulses.",
+    )
+
+
 def impact(quick: bool) -> Shown:
     """Compare an impact with friction, reference 2, with the closed form of a rod."""
     case = ds.problem("thrown-rod").case("thrown")
@@ -342,6 +409,18 @@ paper = Paper(
             "slips that turn round; a cam follower and a drawer",
             reversal,
             ["daesolve run cam-follower --out cam", "daesolve run drawer --out drawer"],
+        ),
+        Item(
+            "beyond: from rest, again and again",
+            "three pairs of pads under loads that change with time",
+            shaken,
+            ["daesolve run three-supports --case shaken --out shaken"],
+        ),
+        Item(
+            "beyond: flight",
+            "the cam follower that is thrown off flies and lands",
+            flight,
+            ["daesolve run cam-follower --case flies --out flight"],
         ),
         Item("reference 2", "impact with friction", impact, ["daesolve run thrown-rod --out rod"]),
     ],

@@ -78,7 +78,7 @@ problem = ds.Problem(
                 "push_y": 7.0 * ca.sin(2.0 * ds.time),
                 "twist": 0.1 * ca.cos(2.0 * ds.time),
             },
-            note="loads that change with time: it breaks loose, sticks, and is pushed the other way",
+            note="loads that change with time: it breaks loose and sticks, again and again",
         ),
     ],
 )
