@@ -313,10 +313,10 @@ def flight(quick: bool) -> Shown:
     lost = next(event.time for event in run.events if event.name == "cam_lost")
     landed = next(event for event in run.events if event.name == "cam_closed")
     assert landed.impact is not None
-    rule = case.problem.figures["lift"]
+    rule, why = case.problem.figures["lift"], "left: where the force of pairs of supports ends"
     return Shown(
         [
-            Compared("leaves the cam, as pairs of supports say", guided.end_time, lost, "s"),
+            Compared("leaves the cam", f"{guided.end_time:.12g} s", lost, "s", why),
             Compared("lands", "not treated", landed.time, "s"),
             Compared("impulse of the cam", "not treated", landed.impact.impulses["cam"], "N s"),
             Compared("impacts", "not treated", sum(e.impact is not None for e in run.events)),
