@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 
 import numpy as np
 
 import daesolve as ds
-from daesolve.errors import NotPeriodicError
+from daesolve.errors import NotPeriodicError, OutOfRangeError
 from daesolve.reporting.papers import Compared, Shown
 from daesolve_problems.bogies.circle import advances, circle_of, drift, separatrices
 from daesolve_problems.bogies.circle_pictures import (
@@ -123,12 +124,9 @@ def tongues(quick: bool) -> Shown:
         )
         for one in found
     ]
-    followed: list[list[Tongue]] = []
-    for known in (one for one in found if one.ratio[1] <= DRAWN):
-        same = [known]
-        for difference in SLICES[::2] if quick else SLICES:
-            same.append(follow_tongue(motion, same[-1], difference))
-        followed.append(same[::-1])
+    slices = SLICES[1::2] if quick else SLICES
+    order = 1 if quick else DRAWN
+    followed = [_followed(motion, one, slices) for one in found if one.ratio[1] <= order]
     size = 24 if quick else 72
     first, difference = np.linspace(0.5, 6.5, size), np.linspace(-4.2, -1.6, size)
     advance = advances(case, first, difference, 10 if quick else 30, 120 if quick else 200)
@@ -141,9 +139,19 @@ def tongues(quick: bool) -> Shown:
         },
         note=(
             "At each end a stable and an unstable motion merge; both conditions hold to "
-            f"{max(one.missed for one in found):.0e}."
+            f"{max(one.missed for one in found):.0e}. A tongue is drawn as far as both ends are "
+            "saddle-nodes; beyond, an end is a corner, whose motion meets a degenerate point."
         ),
     )
+
+
+def _followed(motion: ReducedMotion, known: Tongue, slices: Sequence[float]) -> list[Tongue]:
+    """Return a tongue in the order of D, as far as its ends are saddle-nodes."""
+    found = [known]
+    with contextlib.suppress(OutOfRangeError):
+        for difference in slices:
+            found.append(follow_tongue(motion, found[-1], difference))
+    return found[::-1]
 
 
 def growth(quick: bool) -> Shown:
