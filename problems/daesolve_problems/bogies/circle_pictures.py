@@ -102,7 +102,9 @@ def plane_of_tongues(
         p, q = same[0].ratio
         label = f"{p}/{q}" if q > 1 else f"{p}"
         middle = (low[-1] + high[-1]) / 2.0
-        axes.annotate(label, (middle, at[-1]), (0, 3), textcoords="offset points", ha="center")
+        axes.annotate(
+            label, (middle, at[-1]), (0, 3), textcoords="offset points", ha="center", color="w"
+        )
     axes.set(xlabel="C₁ / V (1/m)", ylabel="(C₂ − C₁) / V (1/m)")
     axes.set_title("pale: locked, between ends by saddle-nodes", pad=16.0)
     return figure
@@ -119,6 +121,7 @@ def widths_of_tongues(tongues: Sequence[Tongue]) -> Figure:
     axes.set(xlabel="order q", ylabel="width in C₁ (rad/s)")
     axes.set_title(f"C₂ − C₁ = {tongues[0].difference:g} rad/s")
     axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlim(0.7, max(one.ratio[1] for one in tongues) + 0.5)
     return figure
 
 
