@@ -120,7 +120,7 @@ def widths_of_tongues(tongues: Sequence[Tongue]) -> Figure:
         axes.annotate(f"{p}/{q}", (q, one.width), (6, -3), textcoords="offset points", fontsize=8)
     axes.set(xlabel="order q", ylabel="width in C₁ (rad/s)")
     axes.set_title(f"C₂ − C₁ = {tongues[0].difference:g} rad/s")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xticks(sorted({one.ratio[1] for one in tongues}))
     axes.set_xlim(0.7, max(one.ratio[1] for one in tongues) + 0.5)
     return figure
 
