@@ -474,7 +474,9 @@ class StepChecks:
             Those that do so at the end of the step.
         """
         values, sizes = sized_guards(self.problem, times, states, self.p)
-        signs = np.vstack([np.where(np.abs(values) > AT_ZERO * sizes, np.sign(values), 0.0),
+        # Near its zero, a guard of one term is as large as its term.
+        rounding = AT_ZERO * np.max(sizes, axis=0)
+        signs = np.vstack([np.where(np.abs(values) > rounding, np.sign(values), 0.0),
                            np.sign(end)])  # fmt: skip
         signs[-1, list(ahead)] = 0.0
         signs[np.isnan(signs)] = 0.0

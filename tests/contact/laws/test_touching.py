@@ -133,3 +133,27 @@ def test_lengths_near_what_counts_as_a_gap_of_zero_are_reported_or_refused(size)
     else:
         notes = ds.solve(ball, 1.0, start).description["notes"]
         assert any("a gap below 1e-12 m as zero" in note for note in notes)
+
+
+def test_a_guard_of_both_heights_does_not_see_the_rounding_of_a_landing():
+    """One body bounces, the other rests: fmax of both heights has a kink at each landing."""
+    q = ds.coordinates(a="m", b="m")
+    floors = [ds.Contact("first", q.a, restitution=0.5, closed=False), ds.Contact("second", q.b)]
+    runs = [
+        ds.solve(
+            ds.MechanicalSystem(
+                q,
+                kinetic=(q.dot.a**2 + q.dot.b**2) / 2,
+                force={"a": -9.8, "b": -9.8},
+                goals=floors,
+                events=[ds.Event("high", guard - 1.0, ds.RISING, ds.Stop())],
+            ),
+            1.0,
+            {"a": 1e-3, "b": 0.0, "a_dot": 0.5},
+        )
+        for guard in (ca.fmax(q.a, q.b), ca.vertcat(q.a, q.b))
+    ]
+    # The guard also ends steps at its kinks.
+    first, second = ([event.time for event in run.events if event.impact] for run in runs)
+    assert len(first) > 5
+    assert first == pytest.approx(second, abs=1e-12)
