@@ -69,6 +69,11 @@ def test_vlakhova():
         assert largest == pytest.approx(math.sqrt(4 - moment**2), abs=1e-5)
     assert rows["(19), growth at ε = 0.01"].exact == pytest.approx(0.005)
     assert rows["20 kN, strong wind, limited creep: L/N beyond the limit"].exact > 0.0
+    nadal = rows["climbing: L/N of the loads where the tread loses its rail"]
+    assert (nadal.published, nadal.exact) == ("Nadal: 1.4805399199", "1.4805399199")
+    for model, order in (("Dirac's model", 1.0), ("refined", 2.0)):
+        load = rows[f"{model}, N: relative error at ε = 0.0025, order in ε"].exact
+        assert float(load.split(", ")[1]) == pytest.approx(order, abs=0.1)
 
 
 @pytest.mark.long
