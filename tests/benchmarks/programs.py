@@ -12,6 +12,7 @@ PROGRAMS = {
     "benchmarks.events": "benchmarks.events",
     "benchmarks.first_run": "benchmarks.first_run.__main__",
     "benchmarks.history": "benchmarks.history.__main__",
+    "benchmarks.importers": "benchmarks.importers.__main__",
     "benchmarks.live": "benchmarks.live",
     "benchmarks.long_horizon": "benchmarks.long_horizon.__main__",
     "benchmarks.long_horizon.offsets": "benchmarks.long_horizon.offsets",

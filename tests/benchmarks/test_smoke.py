@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ SMALL = {
     "benchmarks.first_run": "--task pendulum --until 1",
     "benchmarks.history": "measure --changed --rows rows.jsonl --figure pendulum --figure hoop "
     "--repeats 2 --rounds 1",
+    "benchmarks.importers": "--case 'bouncing-ball rides'",
     "benchmarks.live": "--page hoop --until 2 --repeats 1",
     "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
     "benchmarks.long_horizon.offsets": "--rate 1 --rate 3 --until 2000",
@@ -56,7 +58,7 @@ def ran(folder, name, *options):
     if name == "benchmarks.omni_rolling.run" and shutil.which("cc") is None:
         pytest.skip("there is no C compiler here")
     ended = subprocess.run(
-        [sys.executable, "-m", name, *SMALL[name].split(), "--json", "found.json", *options],
+        [sys.executable, "-m", name, *shlex.split(SMALL[name]), "--json", "found.json", *options],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -273,6 +275,18 @@ def test_steps_from_python_are_right_to_rounding_and_beside_those_of_mujoco(tmp_
     assert len(own) == 2
     assert max(own) <= 1e-13
     assert len(found) > len(own)
+
+
+@pytest.mark.long
+def test_each_tool_that_is_here_simulates_a_unit(tmp_path):
+    pytest.importorskip("fmpy")
+    table, found = ran(tmp_path, "benchmarks.importers")
+    assert "no finding" in table
+    apart = {one["tool"]: one["apart"] for one in found}
+    assert len(apart) == 5
+    # CVode at the tolerance that it takes; the others integrate in the unit.
+    assert apart.pop("FMPy, Model Exchange") < 1e-9
+    assert max(apart.values()) < 1e-12
 
 
 @pytest.mark.long
