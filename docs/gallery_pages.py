@@ -26,6 +26,17 @@ HORIZONS = {
     "omni-rolling": 60.0,  # 1618 events in 1000 s would crowd a figure
 }
 """Horizons that replace those of the cases, s."""
+LIVE = {
+    "rolling-wheel": {"hoop": {"until": 60.0}, "pendulum": {"until": 60.0}},
+    "omni-rolling": {"twist": {"until": 60.0}},
+    "rattleback": {"reversal": {}},
+    "n-trailer": {"slalom": {"inputs": {"steer": "swing * sin(6.283185307179586 * t / period)"}}},
+    "chaplygin-sleigh": {"turn": {}},
+    "rolling-disc": {None: {}},
+    "spinning-top": {None: {}},
+    "four-bar": {None: {}},
+}
+"""The cases of problems that have live pages, and the options of their runs."""
 BRIEF = 0.2 if os.environ.get("DAESOLVE_GALLERY") == "brief" else 1.0
 """The part of each horizon that is shown: checks of the site need no whole runs."""
 GROUPS = {
@@ -214,7 +225,7 @@ def copy_animations(app: Sphinx, error: Exception | None) -> None:
     """Copy the animations next to the pages that show them."""
     if error is not None or app.builder.format != "html":
         return
-    for file in GALLERY.glob("*/animation.html"):
+    for file in (*GALLERY.glob("*/animation.html"), *GALLERY.glob("*/live-*.html")):
         target = Path(app.outdir) / "gallery" / file.parent.name
         target.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target / file.name)
@@ -227,7 +238,8 @@ def _write(name: str) -> None:
     horizon = HORIZONS.get(name, case.until)
     until = case.start_time + BRIEF * (horizon - case.start_time)
     page = write_page(problem, GALLERY, until=until)
-    lines = [
+    lines = [*_live(name)]
+    lines += [
         f"{label}: {', '.join(links)}."
         for label, links in (
             ("More about this problem", _links("problems", IN_DEPTH, name)),
@@ -240,6 +252,25 @@ def _write(name: str) -> None:
         if not after:
             raise RuntimeError(f"the page of {name} has no place for links")
         page.write_text("\n".join([before + after, *lines, rest]), encoding="utf-8")
+
+
+def _live(name: str) -> list[str]:
+    """Write the live pages of a problem; return lines that show the first and link all of them."""
+    frames, links = list[str](), list[str]()
+    for case, options in LIVE.get(name, {}).items():
+        bound = ds.problem(name).case(case)
+        page = bound.solve(**options).live()
+        title = f"{name}, {bound.case.name}"
+        file = page.save(GALLERY / name / f"live-{bound.case.name}.html")
+        links.append(f'<a href="{name}/{file.name}">{title}</a>')
+        frames.append(
+            f'<iframe src="{name}/{file.name}" title="{title}, live" width="100%" height="760" '
+            'style="border: 0" loading="lazy"></iframe>'
+        )
+    if not frames:
+        return []
+    words = "Move the sliders: this page computes the motion anew, in your browser"
+    return [frames[0], "", f"{words}. On a page of its own: {', '.join(links)}.", ""]
 
 
 def _links(folder: str, pages: dict[str, list[str]], name: str) -> list[str]:
