@@ -303,12 +303,12 @@ def _list(titles: dict[str, str]) -> str:
 
 
 def _picture(name: str, folder: str) -> str:
-    """Return a problem's picture: its scene, or else a special figure, or else its motion."""
+    """Return a problem's picture: that for a card, or else a special figure, or its motion."""
     files = sorted(file.name for file in (GALLERY / name).glob("*.svg"))
     usual = ("residuals.svg", "energy.svg")
     own = [file for file in files if file not in usual and not file.startswith("positions")]
     motion = [file for file in files if file.startswith("positions")]
-    chosen = "scene.svg" if "scene.svg" in files else [*own, *motion, *files][0]
+    chosen = "card.svg" if "card.svg" in files else [*own, *motion, *files][0]
     return f"![{name}]({folder}{name}/{chosen})"
 
 

@@ -145,6 +145,17 @@ def scene(document: Document) -> Figure | None:
     DaesolveError
         The stored drawing is broken.
     """
+    seen = scene_of(document)
+    if seen is None:
+        return None
+    with style():
+        if seen.heaped and seen.on_the_spot:
+            return _side_by_side(seen)
+        return _enlarged(seen) if seen.tiny or seen.heaped else _alone(seen)
+
+
+def scene_of(document: Document) -> Scene | None:
+    """Return what can be seen of a run; None if it has no drawing or no samples."""
     stored = document.get("drawing")
     if stored is None or not document["times"]:
         return None
@@ -158,11 +169,7 @@ def scene(document: Document) -> Figure | None:
     ]
     instants = _instants(drawing, values, parameters)
     used = [entry for name, entry in series.items() if name in names(drawing)]
-    seen = Scene(drawing, backdrop, instants, joinable(used, SEEN))
-    with style():
-        if seen.heaped and seen.on_the_spot:
-            return _side_by_side(seen)
-        return _enlarged(seen) if seen.tiny or seen.heaped else _alone(seen)
+    return Scene(drawing, backdrop, instants, joinable(used, SEEN))
 
 
 def _instants(
@@ -281,7 +288,7 @@ def _side_by_side(seen: Scene) -> Figure:
 
 def _overview(axes: Axes, seen: Scene, limits: np.ndarray) -> None:
     size = SMALL if seen.tiny else 1.0
-    _paint_backdrop(axes, seen, limits, size)
+    paint_backdrop(axes, seen, limits, size)
     for place, instant in enumerate(seen.instants, start=1):
         faded = FAINTEST + (1.0 - FAINTEST) * place / len(seen.instants)
         for body in instant.bodies:
@@ -330,7 +337,7 @@ def _closer(axes: Axes, seen: Scene, instant: SceneSample) -> None:
     half = (0.5 + MARGIN) * seen.body_size
     middle = instant.box.mean(axis=0)
     limits = np.array([middle - half, middle + half])
-    _paint_backdrop(axes, seen, limits, 1.0)
+    paint_backdrop(axes, seen, limits, 1.0)
     for body in instant.bodies:
         paint(axes, body)
     look_at(axes, limits)
@@ -341,7 +348,8 @@ def _closer(axes: Axes, seen: Scene, instant: SceneSample) -> None:
         spine.set(visible=True, color=RULE)
 
 
-def _paint_backdrop(axes: Axes, seen: Scene, limits: np.ndarray, size: float) -> None:
+def paint_backdrop(axes: Axes, seen: Scene, limits: np.ndarray, size: float) -> None:
+    """Draw the surroundings and the traces, as far as they lie within limits."""
     for entry in seen.backdrop:
         part = _within(entry, limits) if isinstance(entry.shape, Line | Trace) else entry
         if seen.scattered(part):

@@ -19,8 +19,8 @@ from daesolve.reporting.document import replace_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ANIMATION = "animation.html"
-"""The file of the animation beside the figures."""
+ANIMATION, CARD = "animation.html", "card.svg"
+"""The files of the animation and of the picture on a card, beside the figures."""
 CAPTIONS = {
     "Scene": "",
     "Residuals": facts.DRIFT,
@@ -54,6 +54,7 @@ def write_figures(problem: Problem, run: dict[str, Any], directory: Path) -> lis
     directory
         Where to; it is made if it is not there, and figures that were in it are removed.
     """
+    from daesolve.reporting.figures.card import card
     from daesolve.reporting.figures.style import alone, in_a_column, style, svg
 
     directory.mkdir(parents=True, exist_ok=True)
@@ -67,6 +68,8 @@ def write_figures(problem: Problem, run: dict[str, Any], directory: Path) -> lis
             name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
             replace_file(directory / f"{name}.svg", alone(svg(figure, name)))
             shown.append(GalleryFigure(title, f"{directory.name}/{name}.svg", caption))
+    if (picture := card(run)) is not None:
+        replace_file(directory / CARD, alone(svg(picture, "card")))
     return shown
 
 
