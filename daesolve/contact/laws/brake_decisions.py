@@ -125,7 +125,7 @@ def _groups(instant: TouchingContacts, brakes: np.ndarray, slips: np.ndarray) ->
             if (
                 apart <= PARALLEL * matrix[k, k]
                 and abs(free[k] - ratio * free[first]) <= ALIKE * terms
-                and bool(slips[k]) is bool(slips[first])
+                and np.sign(slips[k]) == np.sign(ratio * slips[first])
             ):
                 alike.append(k)
                 ratios.append(ratio)

@@ -99,3 +99,69 @@ def test_the_valve_moves_alike_with_every_solver(solver):
     states = np.array([truth.state(t) for t in run.times])
     np.testing.assert_allclose(run["x"], states[:, 0], rtol=0.0, atol=1e-9)
     assert not run.audit().contradictions
+
+
+def shaken(seed: int, *, apart: bool) -> ds.Trajectory:
+    """Return a random block on a floor, between walls, with brakes on the ground and on a belt.
+
+    The brakes are posed apart, with slips that are multiples, or as one law for each slip.
+    """
+    draw = np.random.default_rng(seed)
+    q = ds.coordinates(x="m", y="m")
+    mu, more, restitution = draw.choice([0.0, 0.1, 0.2]), draw.choice([1.0, 1.3]), 0.4
+    stiffness, belt, start = draw.choice([0.0, 30.0]), draw.choice([0.2, -0.1]), draw.choice([0, 1])
+    rough = {"slip": q.dot.x, "friction": mu, "static_friction": more * mu} if mu else {}
+    goals = [ds.Contact("floor", q.y, **rough)]
+    if draw.random() < 0.7:
+        goals.append(ds.Contact("wall", 0.3 - q.x, restitution=restitution, closed=False))
+    push = draw.uniform(2.0, 9.0) * ca.sin(draw.uniform(0.7, 3.0) * ds.time) + draw.uniform(-2, 2)
+    brakes = [
+        (
+            draw.choice([0.1, 0.3]),
+            draw.choice([1.0, 1.2]),
+            draw.uniform(1.0, 6.0) * (1.0 + draw.integers(2) * ca.sin(2.0 * ds.time)),
+            draw.choice([1.0, -1.0, 2.0]),
+            belt * draw.integers(2),
+        )
+        for _ in range(draw.integers(2, 5))
+    ]
+    posed = [(mu, rise * mu, load, ratio, at) for mu, rise, load, ratio, at in brakes]
+    if not apart:
+        posed = []
+        for at in {own[-1] for own in brakes}:
+            parts = [own for own in brakes if own[-1] == at]
+            slides = sum(mu * load * abs(ratio) for mu, _, load, ratio, _ in parts)
+            sticks = sum(mu * rise * load * abs(ratio) for mu, rise, load, ratio, _ in parts)
+            posed.append((1.0, sticks / slides, slides, 1.0, at))
+    rubs = [
+        Coulomb(mu, static).act(f"brake{k}", ratio * (q.dot.x - at), ca.SX(load))
+        for k, (mu, static, load, ratio, at) in enumerate(posed)
+    ]
+    along = [ratio * rub.force for rub, (_, _, _, ratio, _) in zip(rubs, posed, strict=True)]
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=ca.sumsqr(q.dot.vector) / 2,
+        potential=stiffness * q.x**2 / 2 + 10.0 * q.y,
+        force={"x": push + sum(along, ca.SX(0))},
+        goals=[*goals, *(goal for rub in rubs for goal in rub.goals)],
+        discrete=[rub.discrete for rub in rubs],
+        events=[event for rub in rubs for event in rub.events],
+    )
+    first = {"x": 0.0, "y": 0.0, "x_dot": 0.5 * float(start), "y_dot": 0.0}
+    return ds.solve(system, 5.0, first, at=np.linspace(0.0, 5.0, 51))
+
+
+@pytest.mark.slow
+def test_brakes_that_are_posed_apart_move_random_blocks_as_one_law_for_each_slip_does():
+    """They are decided from other numbers of contacts, through other families of reactions.
+
+    Instants are known to spacings of numbers; where bounces follow each other they add up.
+    """
+    for seed in range(12):
+        runs = [shaken(seed, apart=apart) for apart in (True, False)]
+        assert [run.outcome for run in runs] == [ds.Outcome.COMPLETED] * 2, seed
+        for name in ("x", "x_dot"):
+            np.testing.assert_allclose(
+                runs[0][name], runs[1][name], rtol=0.0, atol=1e-10, err_msg=str(seed)
+            )
+        assert not runs[0].audit().contradictions, seed
