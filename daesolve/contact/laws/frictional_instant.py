@@ -184,6 +184,7 @@ class ContactNumbers:
         """How many contacts have a gap; after these come brakes, which are always closed."""
         self.names = tuple(one.name for one in (*rows, *self.brakes))
         self.holds = np.array([row.hold for row in rows], dtype=int)
+        self.follows = np.array([row.follows for row in rows], dtype=int)
         self.rubbing: tuple[ContactFriction | None, ...] = (
             *(row.rubbing for row in rows),
             *self.brakes,
@@ -288,6 +289,12 @@ class ContactNumbers:
         p[list(self.shares.values())] = 0.0
         return p
 
+    def with_following(self, p: np.ndarray, closed: np.ndarray) -> np.ndarray:
+        """Return p in which those of the closed contacts follow others whose gaps nothing holds."""
+        p = p.copy()
+        p[self.follows] = closed[: len(self.follows)] & (p[self.holds] == 0.0)
+        return p
+
     def closed(self, p: np.ndarray) -> np.ndarray:
         """Return which contacts are closed, those that rest included: (n,)."""
         found = self.held(p)
@@ -316,7 +323,9 @@ class ContactNumbers:
     def are_alike(self, one: np.ndarray, other: np.ndarray) -> bool:
         """Return whether contacts do the same in two modes, held by the same constraints."""
         shares = np.array(list(self.shares.values()), dtype=int)
-        places = np.concatenate([self.holds, self.slides, self.sticks.ravel(), self.rests, shares])
+        places = np.concatenate(
+            [self.holds, self.follows, self.slides, self.sticks.ravel(), self.rests, shares]
+        )
         return bool(np.array_equal(one[places], other[places]))
 
     def rates(self, place: DecisionState) -> Rates:

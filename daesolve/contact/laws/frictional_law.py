@@ -152,6 +152,7 @@ class FrictionalContactLaw(SwitchingLaw):
         zero = self._of_all(np.maximum(book.tolerances[self._closing], TOUCHING), TOUCHING)
         closing = self._of_all(np.isin(self._closing, list(fired)), False)
         met = closing | (self._of_all(np.abs(gaps), np.inf) <= zero)
+        met |= self._of_all(p[self._numbers.follows] == 1.0, False)
         count = self.dynamics.x.numel()
         place = DecisionState(time, x[:count], x[count:], p)
         rates = self._numbers.rates(place)
@@ -195,6 +196,7 @@ class FrictionalContactLaw(SwitchingLaw):
             p_after, rests = self._next_mode(place, closed, rates, book, ended)
         place = without_left_slips(self._numbers, place, rates, p_after)
         now = self._closed_contacts(place, p_after, closed, rates)
+        p_after = self._numbers.with_following(p_after, now)
         slips = partial(self._slip_events, p, p_after)
         events = self._events_between(before, now, hit, slips)
         for brake in self._numbers.brakes:

@@ -182,12 +182,15 @@ class ContactRow(UnilateralRow):
     ----------
     name, row, hold, closed, restitution
         As in `UnilateralRow`.
+    follows
+        The index in p of the value that says whether others keep its gap at zero.
     lost
         The index of the event at which it opens.
     rubbing
         Its friction; None for a smooth one.
     """
 
+    follows: int
     lost: int
     rubbing: ContactFriction | None = None
 
@@ -342,6 +345,7 @@ def contact_rows(
             name=contact.name,
             row=rows.index(contact.name),
             hold=names.index(contact.held_by),
+            follows=names.index(f"follows_{contact.name}"),
             lost=events.index(contact.events[0].name),
             closed=events.index(contact.events[1].name),
             restitution=written(contact.restitution),

@@ -60,7 +60,8 @@ class Contact(Holonomic):
 
     Notes
     -----
-    A contact with friction has the discrete values `slides_<name>`, the sign of its slip or zero,
+    The discrete value `follows_<name>` is 1.0 while others keep the gap at zero, without it. A
+    contact with friction has the discrete values `slides_<name>`, the sign of its slip or zero,
     or a part of its friction where others hold it; `sticks_<name>`, whether its slip is held at
     zero; and `rests_<name>`, whether all contacts rest, held by only some of the constraints. It
     has the events `<name>_sticks`, `<name>_slips` and `<name>_reverses`, and the output
@@ -121,6 +122,8 @@ class Contact(Holonomic):
             ranges |= {f"slides_{self.name}": SIDE, f"sticks_{self.name}": CLOSED}
             ranges |= {f"rests_{self.name}": CLOSED}
             starts |= {name: 0.0 for name in ranges if name != value}
+        follows = f"follows_{self.name}"
+        starts, ranges = starts | {follows: 0.0}, ranges | {follows: CLOSED}
         values = Parameters(starts, dict.fromkeys(ranges, ""), ranges, "discrete value")
         object.__setattr__(self, "values", values)
         touches, open_ = values[value], 1.0 - values[value]
@@ -129,7 +132,8 @@ class Contact(Holonomic):
         # An inactive guard is one, far from zero.
         pushes = while_moving(touches * self.reaction + open_, self.resting)
         lost = Event(f"{self.name}_lost", pushes, FALLING, opens)
-        met = Event(f"{self.name}_closed", open_ * self.residual + touches, FALLING, closes)
+        meets = while_moving(open_ * self.residual + touches, values[follows])
+        met = Event(f"{self.name}_closed", meets, FALLING, closes)
         object.__setattr__(self, "events", (lost, met))
         self._rub(slips)
 

@@ -202,3 +202,33 @@ def test_what_hardly_parts_in_an_impact_takes_its_neighbours_with_it():
     assert run.outcome is ds.Outcome.COMPLETED, run.message
     assert run["x"][-1] == pytest.approx(9.55795e-05, abs=1e-9)
     assert abs(run["turn"][-1]) + abs(run["y"][-1] - 0.2) <= 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tilt", [0.0, 0.7])
+def test_gaps_that_others_keep_closed_are_no_guards(tilt):
+    """A body on three feet strikes a wall and slides back: its gaps are rounding, in any frame."""
+    q = ds.coordinates(x="m", y="m")
+    along, up = (math.cos(tilt), math.sin(tilt)), (-math.sin(tilt), math.cos(tilt))
+    height, way = (up[0] * q.x + up[1] * q.y, along[0] * q.x + along[1] * q.y)
+    slip = along[0] * q.dot.x + along[1] * q.dot.y
+    feet = [ds.Contact(f"foot{k}", height, slip=slip, friction=0.3) for k in range(3)]
+    wall = ds.Contact("wall", way + 0.1, restitution=0.5, closed=False)
+    body = ds.MechanicalSystem(
+        q,
+        kinetic=ca.sumsqr(q.dot.vector) / 2,
+        potential=GRAVITY * height,
+        goals=[*feet, wall],
+    )
+    speed = -1.2
+    start = {"x": 0.0, "y": 0.0, "x_dot": along[0] * speed, "y_dot": along[1] * speed}
+    run = ds.solve(body, 1.0, start)
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert is_noted(run)
+    # It brakes with 3 m/s^2 on its way to the wall, and on its way back, with half of its speed.
+    back = math.sqrt(speed**2 - 0.6) / 2.0
+    strikes = (-speed - 2.0 * back) / 3.0
+    assert times_of(run, "wall_closed") == pytest.approx([strikes], abs=1e-12)
+    assert times_of(run, "foot0_sticks") == pytest.approx([strikes + back / 3.0], abs=1e-12)
+    place = along[0] * run["x"][-1] + along[1] * run["y"][-1]
+    assert place == pytest.approx(back**2 / 6.0 - 0.1, abs=1e-13)
