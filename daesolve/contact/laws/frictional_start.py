@@ -127,12 +127,13 @@ def _begin_in_plane(
         numbers, instant, p, states_by_contact(instant, states), slips, reactions, rest=rest
     )
     if chosen[numbers.rests].any():
-        return chosen, [SHARED]
+        return numbers.with_following(chosen, numbers.closed(chosen)), [SHARED]
     # One that opens does so at the start, with an event; until then it slides as it does.
     chosen = _with_what_opens(numbers, instant, chosen, p)
     sides = (np.sign(rates.slips) * numbers.closed(p))[numbers.rubs]
     chosen[numbers.slides] = np.where(chosen[numbers.slides] == 0.0, sides, chosen[numbers.slides])
     now = closed_contacts(numbers, instant, chosen)
+    chosen = numbers.with_following(chosen, now)
     shared = are_chosen(numbers, chosen, now)
     return chosen, [chosen_among(numbers, now)] if shared else []
 
