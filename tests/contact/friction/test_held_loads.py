@@ -96,3 +96,10 @@ def test_a_load_that_is_larger_than_the_limit_by_a_millionth_releases():
     force = (1.0 + 1e-6) * 4.0 * ca.sin(2.0 * ds.time)
     run = ds.solve(block(force), 1.0, {"x": 0.0, "x_dot": 0.0})
     assert loose(run) == pytest.approx([math.asin(1.0 / (1.0 + 1e-6)) / 2.0], abs=1e-9)
+
+
+@pytest.mark.parametrize("sense", [1.0, -1.0])
+def test_a_push_before_which_there_was_no_load_is_followed_in_its_own_direction(sense):
+    push = sense * 8.0 * ca.exp(-(((ds.time - 0.4321) / 0.01) ** 2))
+    run = ds.solve(block(push), 1.0, {"x": 0.0, "x_dot": 0.0})
+    assert loose(run) == pytest.approx([0.4321 - 0.01 * math.sqrt(math.log(2.0))], rel=1e-12)
