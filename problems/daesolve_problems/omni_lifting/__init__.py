@@ -89,7 +89,6 @@ problem = ds.Problem(
         ds.Case(
             "bend",
             model="light",
-            parameters={"bend_growth": 4.8, "motor_time": 0.6, "restitution": 0.2},
             until=1.2,
             note="driven into a bend that narrows: the wheel inside leaves the floor at 0.4617 s, "
             "lands after the motors have stopped, and the vehicle rolls on",
@@ -97,14 +96,14 @@ problem = ds.Problem(
         ds.Case(
             "tips-over",
             model="light",
-            parameters={"bend_growth": 4.8, "motor_time": 1.0},
+            parameters={"motor_time": 1.0},
             until=1.2,
             note="the same, but the motors stop too late",
         ),
         ds.Case(
             "holds",
             model="light",
-            parameters={"bend_rate": 2.3, "motor_time": 2.0},
+            parameters={"bend_rate": 2.3, "bend_growth": 0.0, "motor_time": 2.0},
             until=1.0,
             note="a bend of constant radius, just not too fast",
         ),
@@ -112,10 +111,9 @@ problem = ds.Problem(
             "uneven",
             model="light",
             parameters={
-                "bend_growth": 4.8,
-                "motor_time": 0.6,
                 "platform_centre_x": 0.02,
                 "platform_centre_y": 0.01,
+                "restitution": 0.0,
             },
             until=1.0,
             note="the platform's mass centre lies inside the bend and ahead: a wheel slides, then "
@@ -125,7 +123,7 @@ problem = ds.Problem(
             "four-wheels",
             model="sprung",
             structure={"wheels": 4},
-            parameters={"bend_growth": 4.8, "motor_time": 0.4, "platform_height": 0.3},
+            parameters={"motor_time": 0.4, "platform_height": 0.3},
             until=0.6,
             note="four wheels on stiff springs: the wheel inside leaves the floor at half the "
             "acceleration that would tip the vehicle over, and the others carry it",

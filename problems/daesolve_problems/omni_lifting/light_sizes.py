@@ -23,7 +23,7 @@ def numbers(*, sprung: bool) -> Parameters:
             "slip_velocity": (1e-3, "m/s", ds.POSITIVE),
         }
         if sprung
-        else {"restitution": (0.0, "", ds.Interval(0.0, 1.0))}
+        else {"restitution": (0.2, "", ds.Interval(0.0, 1.0))}
     )
     return ds.parameters(
         platform_mass=(1.0, "kg", ds.POSITIVE),
@@ -37,9 +37,9 @@ def numbers(*, sprung: bool) -> Parameters:
         friction=(0.8, "", ds.NON_NEGATIVE),
         bend_speed=(2.0, "m/s", ds.NON_NEGATIVE),
         bend_rate=(0.0, "rad/s", ds.NON_NEGATIVE),
-        bend_growth=(0.0, "rad/s^2", ds.NON_NEGATIVE),
+        bend_growth=(4.8, "rad/s^2", ds.NON_NEGATIVE),
         bend_inside=(0.0, "rad"),
-        motor_time=(1.0, "s", ds.NON_NEGATIVE),
+        motor_time=(0.6, "s", ds.NON_NEGATIVE),
         gravity=(9.81, "m/s^2", ds.POSITIVE),
         **upwards,
     )
