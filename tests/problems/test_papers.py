@@ -42,6 +42,8 @@ def test_borisov_kilin_mamaev():
     # Two other programs, by Newton's method.
     locked = rows["multiplier of the attracting motion"].exact
     assert locked == pytest.approx(0.48234060450977, abs=1e-11)
+    tongue = rows["tongue 3/1 at C₂ − C₁ = -2: C₁"].exact
+    assert tongue.startswith("2.898635606328 to 3.251586155492")
     assert rows["volume, bogies"].exact == "none at all"
     assert rows["volume, rolling-disc"].exact == "kept"
     assert rows["growth vector, front across"].exact == "(3, 4, 5)"
