@@ -71,7 +71,7 @@ class JumpFunction:
         self.goals = [name for row in dynamics.rows for name in row.links]
         switches = {*self.names} <= {*dynamics.switches}
         # Their own law decides on gaps that open, and on the velocities of gaps and slips.
-        rates, gaps = _decided_by_laws(dynamics)
+        rates, gaps = decided_by_laws(dynamics)
         driving = {name for row in dynamics.drives for name in row.events}
         self._driven = {*self.names} <= driving
         self._rates_open = np.array([name in rates for name in self.goals], dtype=bool)
@@ -254,7 +254,7 @@ def without(p: np.ndarray, places: list[int]) -> np.ndarray:
     return p
 
 
-def _decided_by_laws(dynamics: Dynamics) -> tuple[set[str], set[str]]:
+def decided_by_laws(dynamics: Dynamics) -> tuple[set[str], set[str]]:
     """Return the names of the rates of gaps and of slips, and of gaps."""
     names = {row.name for row in dynamics.unilateral}
     rates = {velocity_name(name) for name in names}

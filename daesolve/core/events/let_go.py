@@ -26,8 +26,8 @@ class LettingGo:
 
     Attributes
     ----------
-    gap_rate_limits, slip_limits
-        (n,) what constraints may leave of the rates of gaps and of slips, m/s.
+    gap_limits, gap_rate_limits, slip_limits
+        (n,) what constraints may leave of gaps, m, of their rates and of slips, m/s.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -45,7 +45,7 @@ class LettingGo:
             return LEFT_OVER * np.array([setting.scales.get(name, 1.0) for name in names])
 
         names = [row.name for row in ones]
-        self._apart = limits(names)
+        self.gap_limits = limits(names)
         self.gap_rate_limits = limits([velocity_name(name) for name in names])
         # What does not rub has no slip to hold.
         slips = [row.slips[0] if row.slips else row.row for row in ones]
@@ -59,7 +59,7 @@ class LettingGo:
         time, x, p
             When (s), the states of the equations, and the values.
         """
-        return np.asarray(self._gaps(time, x, self._closed(p))[0] > self._apart)
+        return np.asarray(self._gaps(time, x, self._closed(p))[0] > self.gap_limits)
 
     def leaves(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return whose gap is open or has a rate; arguments as in `apart`."""

@@ -56,7 +56,7 @@ class UnitContacts:
         return ContactNumbers(self.prepared.dynamics)
 
     def function(self) -> ca.Function:
-        """Return (t, x, p) -> rates, answers A, rates and sizes without reactions, and throws.
+        """Return (t, x, p) -> gaps, rates, answers A, rates and sizes without reactions, throws.
 
         Each row is a gap or a slip, the gaps first; a smooth contact has no slip, and zeros there.
         """
@@ -89,7 +89,9 @@ class UnitContacts:
         columns = [answers(t, x, open_, row.T) for row in ca.vertsplit(jacobian)]
         free, thrown = columns[0][0], ca.horzcat(*[pushed for _, pushed in columns])
         matrix = jacobian @ thrown
+        places = ca.Function("places", arguments, [ca.vertcat(*[row.chain[0] for row in gaps])])
         parts = [
+            places(t, x, closed),
             *numbers.function(t, x, closed),
             (matrix + matrix.T) / 2,
             jacobian @ free + bias,
@@ -154,6 +156,7 @@ class UnitContacts:
         """Return the tables of what constraints may leave of rates, one entry a contact."""
         limits = LettingGo(self._setting)
         return {
+            "GAP_LEFT": limits.gap_limits.tolist(),
             "GAP_RATE_LEFT": limits.gap_rate_limits.tolist(),
             "SLIP_LEFT": limits.slip_limits.tolist(),
         }

@@ -261,7 +261,13 @@ def _prepared(
     unset = sorted(system.inputs.unset - {*request.inputs} - {*request.parameters})
     request = replace(request, inputs={**request.inputs, **dict.fromkeys(unset, 0.0)})
     try:
-        return prepare_once(system, request)
+        prepared = prepare_once(system, request)
+        if prepared.assumed and isinstance(formulation, Feedback):
+            # A run watches at every step what is conserved without a proof; a unit does not.
+            rates = {**formulation.rates, **dict.fromkeys(prepared.assumed)}
+            undriven = replace(formulation, rates=rates)
+            prepared = prepare_once(system, replace(request, formulation=undriven))
+        return prepared
     except InconsistentStateError as error:
         if not unset:
             raise

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from daesolve.contact.posing.contact_rows import contacts_in
-from daesolve.core.events.jumps import LEFT_OVER
+from daesolve.core.events.jumps import LEFT_OVER, decided_by_laws
 from daesolve.core.events.transitions import Transitions
 from daesolve.core.posing.events import Event
 from daesolve.export.fmu.functions import UnitFunctions
@@ -157,8 +157,9 @@ def tables(sheet: Sheet) -> str:
         _doubles("ARGUMENT_LOW", [kind.low for _, kind in functions.arguments]),
         _doubles("ARGUMENT_HIGH", [kind.high for _, kind in functions.arguments]),
         _doubles("ARGUMENT_WIDTH", [kind.width for _, kind in functions.arguments]),
-        _doubles("LINK_LEFT", [left for _, left in _links(functions)]),
-        _texts("LINK", [name for name, _ in _links(functions)]),
+        _doubles("LINK_LEFT", [left for _, left, _ in _links(functions)]),
+        _integers("LINK_OPENS", [opens for _, _, opens in _links(functions)]),
+        _texts("LINK", [name for name, _, _ in _links(functions)]),
         _texts("POSITION_NAMES", functions.positions.names),
         _texts("VELOCITY_NAMES", functions.velocities.names),
         f"/* The states: {', '.join(names)}. */\n",
@@ -203,14 +204,24 @@ def _events(sheet: Sheet) -> list[str]:
     ]
 
 
-def _links(functions: UnitFunctions) -> list[tuple[str, float]]:
-    """Return the residuals that a reset is judged by, and what may be left of each."""
+def _links(functions: UnitFunctions) -> list[tuple[str, float, bool]]:
+    """Return the residuals that a reset is judged by, what may be left of each, and which open.
+
+    Contacts decide on the rates of gaps and slips that a reset leaves, and on gaps that it opens.
+    """
     transitions: Transitions | None = functions.prepared.transitions
     if not functions.jumps or transitions is None:
         return []
     jump = next(iter(functions.jumps.values()))
-    found = jump.sizes(transitions.setting.scales).tolist()
-    return [(name, LEFT_OVER * size) for name, size in zip(jump.goals, found, strict=True)]
+    sizes = jump.sizes(transitions.setting.scales).tolist()
+    rates, gaps = decided_by_laws(functions.dynamics)
+    if functions.contacts is None:
+        gaps = set[str]()
+    left = [
+        math.inf if name in rates else LEFT_OVER * size
+        for name, size in zip(jump.goals, sizes, strict=True)
+    ]
+    return [(name, most, name in gaps) for name, most in zip(jump.goals, left, strict=True)]
 
 
 def _number(value: float) -> str:

@@ -81,6 +81,27 @@ def _pair() -> ds.MechanicalSystem:
     )
 
 
+def _kicked(hop: float) -> ds.MechanicalSystem:
+    """Pose a block that rests until a clock kicks it, along the floor and off it.
+
+    At rest its energy is conserved; a unit must not hold it there.
+    """
+    q = ds.coordinates(x="m", y="m")
+    rough = {"friction": 0.3, "static_friction": 0.4, "slip": q.dot.x}
+    kick = ds.Reset({"x_dot": q.dot.x + 1, "y_dot": q.dot.y + hop})
+    slow = ds.Reset({"x_dot": 0.9 * q.dot.x})
+    return ds.MechanicalSystem(
+        q,
+        kinetic=ca.sumsqr(q.dot.vector) / 2,
+        potential=10 * q.y,
+        goals=[ds.Contact("floor", q.y, restitution=0.3, **rough)],
+        events=[
+            ds.Event("kick", ca.sin(4 * ds.time - 1), ds.RISING, kick),
+            ds.Event("line", q.x - 0.5, ds.EITHER, slow),
+        ],
+    )
+
+
 THROWN = {"x": 0.0, "y": 1.0, "turn": 0.4, "x_dot": 0.5, "y_dot": 0.0, "turn_dot": 0.3}
 CASES: dict[str, tuple[Callable[[], ds.MechanicalSystem], Start, float]] = {
     "slides and sticks": (_block, {"x": 0.0, "y": 0.0, "x_dot": 1.0, "y_dot": 0.0}, 5.0),
@@ -90,6 +111,8 @@ CASES: dict[str, tuple[Callable[[], ds.MechanicalSystem], Start, float]] = {
     "on two ends": (lambda: _rod(None), THROWN, 1.2),
     "on two rough ends": (lambda: _rod(0.3), THROWN, 1.2),
     "four walls": (_room, {"x": 0.3, "y": 1.0, "x_dot": 1.3, "y_dot": 0.5}, 3.0),
+    "is kicked": (lambda: _kicked(0.0), dict.fromkeys(("x", "y", "x_dot", "y_dot"), 0.0), 5.0),
+    "hops": (lambda: _kicked(1.0), dict.fromkeys(("x", "y", "x_dot", "y_dot"), 0.0), 5.0),
     "two blocks": (_pair, dict.fromkeys("xyv", 0.0) | {"u": -1.0, "x_dot": 0.5}, 5.0),
 }
 

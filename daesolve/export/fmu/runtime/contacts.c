@@ -396,15 +396,17 @@ static fmi3Status decide_together(Unit *unit) {
     near[k] = met[k] && !before[k] && !closing;
   }
   let_part(unit, &contacts, near, met);
-  int touching[TOUCHES], any = 0;
+  int touching[TOUCHES], any = 0, released = 0;
   for (int k = 0; k < TOUCHES; ++k) {
-    touching[k] = before[k] || met[k];
+    int held = before[k] && !(contacts.places[k] > MODEL_GAP_LEFT[k]);
+    released |= before[k] && !held;
+    touching[k] = held || met[k];
     any |= touching[k];
-    int stuck = before[k] && is_stuck(unit, k) && fabs(contacts.slips[k]) <= MODEL_SLIP_LEFT[k];
-    known[k] = before[k] && fabs(contacts.gaps[k]) <= MODEL_GAP_RATE_LEFT[k];
+    int stuck = held && is_stuck(unit, k) && fabs(contacts.slips[k]) <= MODEL_SLIP_LEFT[k];
+    known[k] = held && fabs(contacts.gaps[k]) <= MODEL_GAP_RATE_LEFT[k];
     stopped[k] = stuck || (rubs(k) && unit->fired[MODEL_STOPPING[k]]);
   }
-  if (!any) {
+  if (!any && !released) {
     if (ended) expect_end(unit, hit, stays);
     return fmi3OK;
   }

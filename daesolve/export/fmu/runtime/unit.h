@@ -48,9 +48,10 @@ typedef struct {
 #define PUSHES (2 * TOUCHES)   /* their gaps, then their slips */
 #define MODES (1 << PUSHES)
 
-/* Rates of gaps and slips, with the sizes of their terms; coefficients of restitution and friction;
+/* Gaps; rates of gaps and slips, with the sizes of their terms; coefficients of restitution and friction;
  * how rates answer reactions, and what they are without these: as `model_contacts` writes them. */
 typedef struct {
+  double places[TOUCHES];
   double gaps[TOUCHES], gap_sizes[TOUCHES], slips[TOUCHES], slip_sizes[TOUCHES];
   double back[TOUCHES], friction[TOUCHES], holding[TOUCHES], sideways[TOUCHES];
   double matrix[PUSHES][PUSHES], free[PUSHES], size[PUSHES];
