@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -52,7 +52,7 @@ def live(
 
 def source_among(sources: Sequence[Path], directory: Path) -> Path | None:
     """Return the file that defines the problem of a stored run, if it is among those given."""
-    named = stored_run(directory).manifest["source"] or {}
+    named: Mapping[str, Any] = stored_run(directory).manifest["source"] or {}
     return next((one for one in sources if registry.digest_of(one) == named.get("digest")), None)
 
 

@@ -49,7 +49,7 @@ from daesolve.plugins.ruled_starts import ruled_start
 if TYPE_CHECKING:  # what few runs need is imported where it is used
     from daesolve.analysis.sensitivity import Sensitivity
     from daesolve.export.fmu import Exported
-    from daesolve.export.named import StartRule
+    from daesolve.export.named import StartRule as FollowedStart
     from daesolve.verification.comparison import Comparison, Reference
     from daesolve.verification.comparison import Progress as ComparisonProgress
     from daesolve.verification.reference_motion import Progress as ReferenceProgress
@@ -331,7 +331,7 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         return to_fmu(case, path, settled=settled, rule=rule, **options)
 
     @property
-    def settled(self) -> tuple[frozenset[str], StartRule | None]:
+    def settled(self) -> tuple[frozenset[str], FollowedStart | None]:
         """The parameters from which the start follows by code alone, and its rule otherwise."""
         given = self.full_start, self.full_parameters, self.problem.meaning(self.full_structure)
         read, rule = ruled_start(self.problem.start_rule(self.model), self.problem.derived, given)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from daesolve.core.encoding import is_mapping
 from daesolve.errors import PosingError
 from daesolve.multibody.drawing.shapes import Line, Linear, Outline, Shape, Triple
 from daesolve.multibody.drawing.traced import numbers
@@ -231,5 +232,5 @@ def series_of(document: Mapping[str, object], *names: str) -> list[np.ndarray]:
         Of its states.
     """
     states = document["states"]
-    assert isinstance(states, Mapping)
+    assert is_mapping(states)
     return [numbers(states[name]) for name in names]

@@ -12,6 +12,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.core.encoding import is_array, is_list, is_tuple
+
 Binary = Callable[[Any, Any], Any]
 FUNCTIONS: Mapping[str, tuple[Callable[[float], float], Callable[[ca.SX], ca.SX]]] = {
     name: (getattr(np, name), getattr(ca, symbolic))
@@ -28,7 +30,7 @@ PAIRS: Mapping[str, tuple[Binary, Binary]] = {
     "divide": (np.divide, lambda a, b: a / b),
     "power": (np.power, lambda a, b: a**b),
     "arctan2": (np.arctan2, ca.atan2),
-    "hypot": (np.hypot, lambda a, b: ca.sqrt(a * a + b * b)),
+    "hypot": (np.hypot, ca.hypot),
 }
 
 
@@ -57,8 +59,7 @@ class Traced(float):
             return NotImplemented
         if not isinstance(other, (int, float, np.integer, np.floating)):
             return NotImplemented
-        pair = (other, self) if reverse else (self, other)
-        return of_pair(name, *pair)
+        return of_pair(name, other, self) if reverse else of_pair(name, self, other)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """Let functions of NumPy keep the expression, entry by entry."""
@@ -121,13 +122,19 @@ def _method(name: str) -> Callable[[Traced], Traced]:
 
 for _name in FUNCTIONS:  # NumPy calls methods of these names on the entries of arrays of objects
     setattr(Traced, _name, _method(_name))
+
+
+def _method_of_pair(name: str) -> Callable[[Traced, Any], Traced]:
+    return lambda self, other: of_pair(name, self, other)
+
+
 for _name in ("arctan2", "hypot"):
-    setattr(Traced, _name, lambda self, other, _name=_name: of_pair(_name, self, other))
+    setattr(Traced, _name, _method_of_pair(_name))
 
 
 def boxed(value: Any) -> Any:
     """Return a number as an array of one object, and an array as it is."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return value
     one = np.empty((), dtype=object)
     one[()] = value
@@ -173,17 +180,17 @@ def repeating(values: np.ndarray, period: float) -> np.ndarray:
 
 def numbers(values: object) -> np.ndarray:
     """Return values as an array of numbers, which keep the expressions that they carry."""
-    if isinstance(values, np.ndarray) and values.dtype == object:
+    if is_array(values) and values.dtype == object:
         return values
     if isinstance(values, Traced):
         return np.asarray(boxed(values))
-    if isinstance(values, list | tuple) and any(_traced(entry) for entry in values):
+    if (is_list(values) or is_tuple(values)) and any(_traced(entry) for entry in values):
         return np.stack([np.asarray(boxed(entry), dtype=object) for entry in values])
     return np.array(values, dtype=float)
 
 
 def _traced(value: object) -> bool:
-    return isinstance(value, Traced) or (isinstance(value, np.ndarray) and value.dtype == object)
+    return isinstance(value, Traced) or (is_array(value) and value.dtype == object)
 
 
 def applied(function: ca.Function, *arguments: Any) -> np.ndarray:

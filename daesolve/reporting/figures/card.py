@@ -34,7 +34,7 @@ def card(document: Document) -> Figure | None:
     instant = max(seen.instants, key=_extent)
     limits = _limits(seen, instant)
     with style():
-        figure = Figure(figsize=SIZE, layout="none")
+        figure = Figure(figsize=SIZE)
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         paint_backdrop(axes, seen, limits, 1.0)
         for body in instant.bodies:
@@ -53,7 +53,8 @@ def _box(instant: SceneSample) -> np.ndarray:
 
 def _extent(instant: SceneSample) -> float:
     """Return the area of the bodies: where it is largest, they hide least of each other."""
-    return float(np.prod(np.ptp(_box(instant), axis=0)))
+    width, height = np.ptp(_box(instant), axis=0).tolist()
+    return float(width * height)
 
 
 def _limits(seen: Scene, instant: SceneSample) -> np.ndarray:

@@ -59,7 +59,7 @@ def compiled(unit: Unit, drift: ca.Function, drawn: ca.Function, derived: ca.Fun
     check_compiler()
     texts = {
         **unit.texts,
-        SHIM: files(__package__).joinpath(SHIM).read_text("utf-8"),
+        SHIM: files("daesolve.reporting.live").joinpath(SHIM).read_text("utf-8"),
         "page.h": _sizes(unit, drift, drawn, derived),
         "drawing.c": _code([drift, drawn, derived]),
     }

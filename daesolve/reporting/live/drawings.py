@@ -101,7 +101,7 @@ def live_drawing(live: LiveRun) -> LiveDrawing:
     numbers = _Numbers(arguments, live, told)
     own = to_json(known if followed is None else followed)
     plain = to_json(known)
-    columns = {} if followed is None else own["series"]
+    columns: Mapping[str, Any] = {} if followed is None else own["series"]
     lost = numbers.take_columns(columns, plain["series"])
     same = followed is not None and len(own["shapes"]) == len(plain["shapes"])
     shapes = list(_shapes(own["shapes"] if same else plain["shapes"], plain["shapes"], numbers))
@@ -245,10 +245,10 @@ class _Numbers:
         if is_list(own) and is_list(plain) and len(own) == len(plain):
             return [self.named(*pair) for pair in zip(own, plain, strict=True)]
         if isinstance(own, Traced):
-            return self._constant(own, float(plain))
+            return self._constant(own, plain)
         return plain
 
-    def _constant(self, own: Traced, plain: float) -> float | str:
+    def _constant(self, own: Traced, plain: Any) -> Any:
         """Return the name of a number of the drawing that follows from parameters."""
         expression = own.expression
         if ca.depends_on(expression, self.arguments.moving) or float(own) != plain:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import isclose, nan
@@ -279,11 +280,10 @@ def _following(case: BoundCase | None, problem: OdeProblem) -> tuple[ca.Function
     derive = partial(_derived, case, given)
     read = sorted((read_by([case.problem.derived], *given) & {*names}) - {*case.derived})
     traced = {name: Traced(given[1][name], p[names.index(name)]) for name in read}
-    try:
+    found: Mapping[str, float] = case.derived
+    with suppress(Exception):  # It is a plugin's, and may be made for plain numbers.
         found = derive(traced)
-    except Exception:  # It is a plugin's, and made for plain numbers.
-        found = {}
-    expressions = {name: expression_of(value) for name, value in found.items() if name in names}
+    expressions = {name: expression_of(found.get(name, case.derived[name])) for name in fixed}
     function = ca.Function("found", [p], [ca.vertcat(ca.SX(0, 1), *expressions.values())])
     for name in read:
         followed = _unfollowed(derive, function, list(expressions), (name, given[1][name]), problem)

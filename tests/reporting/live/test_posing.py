@@ -15,7 +15,7 @@ from daesolve.reporting.live.drawings import live_drawing
 from daesolve.reporting.live.page import live
 from daesolve.reporting.live.posing import live_run
 
-from .pendulum import PENDULUM, run
+from .pendulum import run
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +62,9 @@ def test_what_a_unit_cannot_do_is_named_when_the_page_is_made():
     moved = ds.solve(five, 0.1, {"x": 1.0, "y": 1.0})
     with pytest.raises(ds.errors.UnsupportedError, match=r"left.*slope.*at most 4 contacts"):
         live_run(moved)
+    law = ds.sampled("relay", 0.1, lambda s: 1.0 if s.x < 0.5 else 0.0, traced=False)
+    with pytest.raises(ds.errors.UnsupportedError, match="'relay' is a Python function"):
+        live_run(run(inputs={"wind": law}))
 
 
 def test_a_run_that_goes_back_or_has_lost_its_equations_is_refused():
@@ -147,3 +150,29 @@ def test_a_shape_that_does_not_follow_a_parameter_says_so():
 
     _, drawing = _drawn(rule)
     assert drawing.fixed == ((), ("length",))
+
+
+def test_parameters_from_which_values_follow_by_code_alone_are_fixed():
+    """What follows from a rule that knows only plain numbers must not stay behind in silence."""
+
+    def system():
+        x = ds.states(x="m")
+        p = ds.parameters(width=(2.0, "m"), other=(1.0, "1"), area=(0.0, "m^2"))
+        return ds.ControlSystem(x, {"x": -p.area * p.other * x.x}, p)
+
+    def derived(start, parameters, structure):
+        return {"area": math.pow(float(parameters["width"]), 2)}
+
+    problem = ds.Problem(
+        "squares",
+        title="Squares",
+        models={"one": system},
+        derived=derived,
+        start=lambda given, parameters, structure: {"x": 1.0},
+        cases=[ds.Case("only", until=1.0)],
+    )
+    found = live_run(problem.case().solve())
+    assert found.run.end_state["x"] == pytest.approx(math.exp(-4.0), rel=1e-12)
+    locked = {slider.name: slider.locked for slider in found.sliders if slider.locked}
+    assert set(locked) == {"width", "area"}
+    assert "area would follow from width by code that is not here" in locked["width"]
