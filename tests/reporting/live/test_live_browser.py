@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 import daesolve as ds
-from daesolve.reporting.live.page import live
+from daesolve.reporting.live.page import TOLERANCE, live
+from daesolve.reporting.live.running import Machine
 from tests.browser import open_browser
 
 from .pendulum import END, run
@@ -89,6 +92,13 @@ def test_the_page_opens_with_the_stored_motion(page):
     assert count == known.event_count
     times = page.evaluate("motion.events.map(({ time }) => time)")
     assert times == pytest.approx([event.time for event in known.events], abs=1e-9)
+
+
+def test_the_rows_are_those_of_the_same_module_elsewhere_bit_for_bit(page):
+    module = gzip.decompress(base64.b64decode(page.evaluate("live.module")))
+    with Machine(module) as machine:
+        rows = machine.rows((0.0, END), page.evaluate("live.count"), TOLERANCE)
+    assert page.evaluate("Array.from(motion.rows)") == rows.ravel().tolist()
 
 
 def test_a_slider_gives_the_motion_that_solve_gives(page):
