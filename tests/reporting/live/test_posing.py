@@ -51,17 +51,6 @@ def test_declared_bounds_end_a_slider():
 
 
 def test_what_a_unit_cannot_do_is_named_when_the_page_is_made():
-    q = PENDULUM.coordinates
-    gaps = {"left": q.x, "floor": q.y, "right": 2 - q.x, "top": 2 - q.y, "slope": q.x + q.y}
-    five = ds.MechanicalSystem(
-        q,
-        PENDULUM.parameters,
-        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
-        goals=[ds.Contact(name, gap, closed=False) for name, gap in gaps.items()],
-    )
-    moved = ds.solve(five, 0.1, {"x": 1.0, "y": 1.0})
-    with pytest.raises(ds.errors.UnsupportedError, match=r"left.*slope.*at most 4 contacts"):
-        live_run(moved)
     law = ds.sampled("relay", 0.1, lambda s: 1.0 if s.x < 0.5 else 0.0, traced=False)
     with pytest.raises(ds.errors.UnsupportedError, match="'relay' is a Python function"):
         live_run(run(inputs={"wind": law}))
