@@ -100,3 +100,22 @@ def test_three_pairs_of_pads_break_loose_at_the_limit_of_the_convex_programme():
     assert [time for _, time in happened(run)[1:]] == pytest.approx([loose, stop], abs=1e-10)
     assert [run[name][-1] for name in ("x", "y", "phi")] == pytest.approx(place, abs=1e-10)
     assert PARAMETERS["moment_y"] == case.values["moment_y"]
+
+
+@pytest.mark.slow
+def test_a_table_of_steps_and_a_sampled_law_set_a_held_disc_in_motion_at_their_instants():
+    """Pushed by 4 N from 1 s on, then by -4 N from 2 s on; by 3.6, 5.4 and 7.2 N from 1.5 s on."""
+    given = ds.inputs(push="N")
+    system = disc(given.push, inputs=given)
+    steps = ds.table("pull", [0.0, 1.0, 2.0, 3.0], [0.0, 4.0, -4.0, -4.0], "steps")
+    run = ds.solve(system, 3.0, {}, inputs={"push": steps}, at=[3.0])
+    stop = 2.0 + (4.0 - GRIP) / (4.0 + GRIP)
+    assert [time for _, time in happened(run)] == pytest.approx([0.0, 1.0, stop], abs=1e-11)
+    assert run["x_dot"][-1] == pytest.approx(-(4.0 - GRIP) * (3.0 - stop), abs=1e-9)
+    law = ds.sampled(
+        "hand", period=0.5, law=lambda seen: (6.0 * seen.n - 6.0, {"n": seen.n + 0.3}),
+        states={"n": 0.7},
+    )  # fmt: skip
+    run = ds.solve(system, 3.0, {}, inputs={"push": law}, at=[3.0])
+    assert happened(run)[1] == ("breaks_loose", pytest.approx(1.5, abs=1e-12))
+    assert run["x_dot"][-1] == pytest.approx(0.5 * (3.6 + 5.4 + 7.2 - 3.0 * GRIP), abs=1e-9)

@@ -190,12 +190,15 @@ def _due(
         due, past = sorted({*found, *({*due} - {*past})}), ()
         stops = [guard for guard in due if transitions.stops[guard]]
         switches = [guard for guard in due if transitions.switches[guard]]
-        rests = False
+        rests, verdict = False, None
         for guard in stops:
             if guard not in switches:
                 run.happened(EventHit(guard, here.time, here.state), here)
         if switches:
             law = transitions.follower(switches)
+            if law is not None and law.keeps_still(here.time, here.state, run.values(here)):
+                # It is held: that it is slow is no news, and others decide.
+                switches, law = [guard for guard in switches if not law.follows([guard])], None
             if law is not None:
                 here, found, verdict, rests = _followed(run, law, here)
                 if verdict is not None or rests:
@@ -203,7 +206,8 @@ def _due(
                 # What it has followed is done; what else was due still is.
                 past = [guard for guard in switches if law.follows([guard])]
                 continue
-            here, found, verdict, rests = _tried(run, transitions, here, switches)
+            if switches:
+                here, found, verdict, rests = _tried(run, transitions, here, switches)
             if verdict is not None:
                 return here, verdict, False
         if stops:
