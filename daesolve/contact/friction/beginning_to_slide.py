@@ -183,8 +183,8 @@ def _frictionless(balance: SupportBalance) -> np.ndarray:
     count = balance.normals.shape[-1]
     for variant in itertools.product((0, 1), repeat=count):
         columns = np.column_stack([balance.normals[p][:, k] for k, p in enumerate(variant)])
-        rows = balance.jacobian, balance.bias, balance.others
-        matrices = FormMatrices(balance.mass, balance.force, columns, *rows, np.ones(count))
+        rows, signs = (balance.jacobian, balance.bias, balance.others), np.ones(count)
+        matrices = FormMatrices(balance.mass, balance.force, columns, *rows, signs)
         accelerations, reactions = matrices.solve()
         if np.all(reactions >= -1e-12 * max(1.0, float(np.max(np.abs(balance.force))))):
             break

@@ -447,7 +447,7 @@ class SpatialContactLaw(FrictionalContactLaw):
         assert rubbing is not None
         events = self._slip_events(before, after, contact)
         if not events and stopped[contact] and after[rubbing.slides]:
-            events = [rubbing.reverses]
+            events = [*rubbing.reversal]
         elif not events and (turns[contact] or before[rubbing.heads] != after[rubbing.heads]):
             events = [rubbing.sets_out]
         shares = [*rubbing.split, *rubbing.shift, *rubbing.along]

@@ -80,9 +80,9 @@ def _wheel(pose: Pose, radius: float, thick: float, label: str) -> list[Shape]:
     ]
     for k in range(SPOKES):
         angle = math.tau * k / SPOKES
-        way = np.array([math.cos(angle), math.sin(angle), 0.0])
-        inner, outer = (0.0 if k == 0 else radius - 2.0 * thick) * way, radius * way
-        shapes.append(Line(pose.places(np.array([inner, outer])), role="detail"))
+        way: np.ndarray = np.array([math.cos(angle), math.sin(angle), 0.0])
+        from_, to = 0.0 if k == 0 else radius - 2.0 * thick, radius
+        shapes.append(Line(pose.places(np.outer([from_, to], way)), role="detail"))
     return shapes
 
 

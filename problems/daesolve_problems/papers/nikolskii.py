@@ -262,7 +262,7 @@ def reversal(quick: bool) -> Shown:
 def shaken(quick: bool) -> Shown:
     """Shake the body on three pairs of pads: it breaks loose and sticks, again and again."""
     case = ds.problem("three-supports").case("shaken")
-    run = case.solve(until=1.5 if quick else case.until)
+    run = case.solve(1.5 if quick else None)
     system = case.system
     assert isinstance(system, ds.MechanicalSystem)
     first = next(event.time for event in run.events if event.name == "breaks_loose")
@@ -308,7 +308,7 @@ def shaken(quick: bool) -> Shown:
 def flight(quick: bool) -> Shown:
     """Throw the cam follower off: it flies, lands, and goes on."""
     case = ds.problem("cam-follower").case("flies")
-    run = case.solve(until=0.15 if quick else case.until)
+    run = case.solve(0.15 if quick else None)
     guided = ds.problem("cam-follower").case("thrown-off", stem=0.0).solve()
     lost = next(event.time for event in run.events if event.name == "cam_lost")
     landed = next(event for event in run.events if event.name == "cam_closed")
