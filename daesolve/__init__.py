@@ -49,6 +49,7 @@ register(
 )
 register("systems with contacts", "daesolve.contact.posing.posed_contacts:complete_contacts")
 register("pairs of systems", "daesolve.contact.posing.pairs:pose_pairs")
+register("slips that stick", "daesolve.contact.posing.guided_brakes:with_guided_brakes")
 register("slips that stick", "daesolve.contact.posing.shared_slips:with_shared_slips")
 register("watches", "daesolve.contact.laws.shared_loads:SharedLoadWatch")
 register("watches", "daesolve.verification.step_watch:Glance")

@@ -47,6 +47,8 @@ class HeldLoads:
     def __init__(self, sticking: StickingSearch) -> None:
         self.sticking, dynamics = sticking, sticking.dynamics
         self._still = sticking.guides.still
+        names = list(dynamics.values)
+        self._senses = [names.index(brake.sense.name()) for brake in sticking.guides.brakes]
         # The effect of reactions and friction coefficients counts as much as their forces.
         parts = [dynamics.force, ca.vec(dynamics.influence), sticking.carried]
         if not self._still:
@@ -86,6 +88,20 @@ class HeldLoads:
         tuple
             The largest changes of forces, and the relative change of the effect of reactions.
         """
+        changes = [self._change(times, x, values) for values in self._both_ways(p)]
+        return np.max([forces for forces, _ in changes], axis=0), max(turn for _, turn in changes)
+
+    def _both_ways(self, p: np.ndarray) -> list[np.ndarray]:
+        """Return p with each sense of laws of friction, which may let go in either."""
+        found = [p]
+        for place in self._senses:
+            found = [_with(values, place, sense) for values in found for sense in (1.0, -1.0)]
+        return found
+
+    def _change(
+        self, times: tuple[float, float], x: np.ndarray, p: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        """Return the same for given senses of laws of friction."""
         box = self._box(times, x, p)
         if box is None:
             return np.full(self._count, np.inf), np.inf
@@ -102,6 +118,12 @@ class HeldLoads:
         self, times: tuple[float, float], x: np.ndarray, p: np.ndarray
     ) -> tuple[np.ndarray, float]:
         """Return how far each force may deviate from its chord within a stretch; see `change`."""
+        bends = [self._bend(times, x, values) for values in self._both_ways(p)]
+        return np.max([forces for forces, _ in bends], axis=0), max(turn for _, turn in bends)
+
+    def _bend(
+        self, times: tuple[float, float], x: np.ndarray, p: np.ndarray
+    ) -> tuple[np.ndarray, float]:
         box = self._box(times, x, p)
         if box is None:
             return np.full(self._count, np.inf), np.inf
@@ -229,6 +251,13 @@ class HeldLoads:
         if not self._still:
             return list(box)
         return self._box(times, states[0], p)
+
+
+def _with(numbers: np.ndarray, place: int, value: float) -> np.ndarray:
+    """Return numbers of which one is changed."""
+    found = numbers.copy()
+    found[place] = value
+    return found
 
 
 def _points(numbers: np.ndarray) -> list[Interval]:

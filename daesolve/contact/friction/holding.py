@@ -481,5 +481,6 @@ class Holding:
         if release is None:
             return replace(stretch, fires=tuple(int(self.watched.which[k]) for k in fires))
         values = self._with(release.values, p)
+        values[: self.own] = self.sliding.let_go(time, x[: self.count], values[: self.own])
         loose = StretchEvent(RELEASED, 0, time, x, values)
         return replace(stretch, switchings=(loose,), onward=(x, values))

@@ -101,6 +101,8 @@ def initial_contact(
         direction = np.array([held.direction[name] for name in problem.velocity_names])
         here = problem.at(state, time, direction)
         notes.append(held.sentence)
+        if problem.guides.brakes and not resting:
+            chosen = solve(here.complementarity).chosen
         planar = problem.guides.planar
         reached = abs(held.growth * (until - time))
         if not planar:
@@ -112,6 +114,7 @@ def initial_contact(
     kinetic = 0.5 * float(x[split:] @ here.mass @ x[split:])
     found = {**here.values, SLOW_ENERGY: max(SLOW_PART * kinetic, LEAST)}
     found |= StickingSearch(dynamics).headed(time, x, problem.numbers)
+    found |= problem.slips.bearing(at_rest=resting)
     energy = max(kinetic, 0.5 * reached**2)
     return InitialContact(with_variant(found, chosen), x, resting, energy, tuple(notes))
 

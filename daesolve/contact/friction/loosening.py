@@ -174,6 +174,9 @@ class Loosening:
         axes = np.eye(body.freedom)
         here = self.problem.at(x, time, body.velocities(axes[0]), numbers=p)
         load = body.reduced(here.free)
+        if self.problem.guides.brakes:  # Their friction reverses with the direction.
+            back = self.problem.at(x, time, body.velocities(-axes[0]), numbers=p)
+            load = 0.5 * (load + body.reduced(back.free))
         length = float(np.linalg.norm(load))
         return load / length if length > 0.0 else axes[0]
 

@@ -1,4 +1,4 @@
-"""The slips in the plane of the supports of guides, and their gradients."""
+"""The slips in the plane of guides and of laws of friction with them, and their gradients."""
 
 from __future__ import annotations
 
@@ -28,10 +28,24 @@ class PlanarSlips:
 
     def __init__(self, dynamics: Dynamics, guides: Guides) -> None:
         self.dynamics = dynamics
-        planar = [support for support in guides.rubbing if support.sense is not None]
-        self.expression = ca.vertcat(ca.SX(0, 1), *[support.slip for support in planar])
-        self.senses = [support.sense.name() for support in planar if support.sense is not None]
+        self.expression = ca.vertcat(ca.SX(0, 1), *[slip for slip, _ in guides.lines])
+        self.senses = [sense.name() for _, sense in guides.lines]
         """The names of the values that hold their senses."""
+        self._rests = [brake.rests.name() for brake in guides.brakes]
+
+    def braked(self, p: np.ndarray, *, at_rest: bool) -> np.ndarray:
+        """Return p with what laws of friction bear at rest, or while they slide."""
+        named = self.bearing(at_rest=at_rest)
+        if not named:
+            return p
+        values, names = p.copy(), list(self.dynamics.values)
+        for name, value in named.items():
+            values[names.index(name)] = value
+        return values
+
+    def bearing(self, *, at_rest: bool) -> dict[str, float]:
+        """Return the same values by name."""
+        return dict.fromkeys(self._rests, float(at_rest))
 
     def at(self, time: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the slips, m/s, and their gradients by the velocities: (k,) and (k, nv)."""

@@ -24,7 +24,15 @@ from daesolve.contact.complementarity.policies import solve
 from daesolve.contact.friction.sticking import STUCK, StickingSearch, fastest, sticks
 from daesolve.contact.friction.support_balance import VariantState
 from daesolve.contact.friction.variants import VariantProblem, with_variant
-from daesolve.contact.posing.guides import AT_REST, SHARP, SMOOTHING, SWITCH, TURNED, the_guides
+from daesolve.contact.posing.guides import (
+    AT_REST,
+    LET_GO,
+    SHARP,
+    SMOOTHING,
+    SWITCH,
+    TURNED,
+    the_guides,
+)
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.choices import VariantPolicy
 from daesolve.core.posing.symbols import symbol
@@ -120,6 +128,8 @@ class Sliding:
             return self._stopped(time, x, before, p, zero)
         if SWITCH in events:
             p = self._switched(time, x, before, p)
+        if LET_GO in events:
+            p = self.let_go(time, x, p)
         if TURNED in events:
             p = self.sticking.turned(time, x, before, p)
         return x, p, False
@@ -224,12 +234,18 @@ class Sliding:
             found = self._sliding_on(time, still, values)
             if found is not None:
                 return still, found, False
-        return still, before, True
+        return still, self._slips.braked(before, at_rest=True), True
 
     def slid_off(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the values for a body that slides on guides that have jumped beneath it."""
         sizes, _ = self._slips.at(time, x, p)
         return self._jumped(time, x, p, dict(zip(self.senses, sizes.tolist(), strict=True)), 0.0)
+
+    def let_go(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return the values for a body that begins to slide, where laws may bear less."""
+        if not self.guides.brakes:
+            return p
+        return self.slid_off(time, x, self._slips.braked(p, at_rest=False))
 
     def _jumped(
         self, time: float, x: np.ndarray, p: np.ndarray, slips: Mapping[str, float], zero: float
@@ -271,7 +287,7 @@ class Sliding:
             if name in turned or none:
                 still.append(k)
                 values[self._places[name]] *= -1.0
-        here = self._in_senses(time, x, values)
+        here = self._in_senses(time, x, self._slips.braked(values, at_rest=True))
         try:
             chosen = solve(here.complementarity, policy="homotopy").chosen
         except VariantError as lost:
@@ -284,12 +300,13 @@ class Sliding:
             rates = self.slip_rates(time, x, before, accelerations)
             senses = np.array([values[self._places[name]] for name in self.senses])
             if np.all((senses * rates)[still] > 0.0):
-                return self._with(chosen, values)
-        raise sticks(time, sorted({name[5:].rsplit("_", 1)[0] for name in turned}))
+                return self.let_go(time, x, self._with(chosen, values))
+        supports = [name for name in turned if name.startswith("slip_")]
+        raise sticks(time, sorted({name[5:].rsplit("_", 1)[0] for name in supports}))
 
     def _sliding_on(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray | None:
         """Return the values for sliding in the senses of p, if the body does slide."""
-        here = self._in_senses(time, x, p)
+        here = self._in_senses(time, x, self._slips.braked(p, at_rest=True))
         try:
             chosen = solve(here.complementarity, policy="homotopy").chosen
         except VariantError:
@@ -297,7 +314,9 @@ class Sliding:
         assert chosen is not None
         rates = self.slip_rates(time, x, p, here.accelerations(chosen.reactions))
         senses = np.array([p[self._places[n]] for n in self.senses])
-        return self._with(chosen, p) if np.all(senses * rates > 0.0) else None
+        if not np.all(senses * rates > 0.0):
+            return None
+        return self.let_go(time, x, self._with(chosen, p))
 
     def slip_rates(
         self, time: float, x: np.ndarray, p: np.ndarray, accelerations: np.ndarray

@@ -63,7 +63,10 @@ class StickingSearch:
         self._slips = PlanarSlips(dynamics, guides)
         slips = [s.slip for s in guides.rubbing]
         slips += [s.spin for s in guides.rubbing if s.spin is not None]
-        held = [row.chain[-1] for row in dynamics.rows]
+        # A released goal holds nothing.
+        held = [
+            row.chain[-1] if row.hold is None else row.hold * row.chain[-1] for row in dynamics.rows
+        ]
         self._held = ca.vertcat(*slips, *held)
         self._all = linear_function(dynamics, "all", self._held)
 

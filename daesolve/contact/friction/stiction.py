@@ -293,6 +293,7 @@ def resting_body(
     numbers
         p
     """
+    numbers = problem.slips.braked(numbers, at_rest=True)
     parts = problem.dynamics.matrices(time, state, numbers)
     guided = np.array([row.reaction is None for row in problem.dynamics.rows])
     rows = parts["jacobian"]

@@ -155,7 +155,10 @@ class VariantProblem:
                 for name, value in values.items():
                     own[self._places[name]] = value
             columns = [np.asarray(column) for column in self._columns(time, state, own)]
-            found = balance.at(columns, values, pushing=first)
+            here = balance
+            if self.guides.brakes:  # Their friction is a load against the direction.
+                here = Balance(self.dynamics, self.guides, self.dynamics.matrices(time, x, own))
+            found = here.at(columns, values, pushing=first)
             first = False
             return found
 

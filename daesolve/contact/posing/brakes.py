@@ -173,6 +173,15 @@ def _depend(system: PosedMechanics, laws: Sequence[Sticking]) -> bool:
             several.append(slip)
     if len(several) < 2:
         return False
+    count, rows = slip_rows(system, several)
+    return rank(rows) < rank(rows[:count]) + len(several)
+
+
+def slip_rows(system: PosedMechanics, slips: Sequence[ca.SX]) -> tuple[int, np.ndarray]:
+    """Return how many constraints always hold, and their gradients followed by those of slips.
+
+    They are those at a place that fulfils the constraints, taken at random.
+    """
     q, v = system.coordinates.vector, system.v.vector
     always = [goal for goal in system.goals if isinstance(goal, Goal) and not goal.held_by]
     places = ca.vertcat(
@@ -183,7 +192,7 @@ def _depend(system: PosedMechanics, laws: Sequence[Sticking]) -> bool:
         ca.jtimes(places, q, moved),
         *[ca.SX(goal.residual) for goal in always if isinstance(goal, Nonholonomic)],
     )
-    rows = ca.jacobian(system.in_velocities(ca.vertcat(speeds, *several)), v)
+    rows = ca.jacobian(system.in_velocities(ca.vertcat(speeds, *slips)), v)
     symbols = ca.vertcat(q, v, *_others(ca.veccat(rows, places), ca.vertcat(q, v)))
     numbers = np.random.default_rng(1).uniform(0.5, 1.5, symbols.numel())
     known = system.parameters.defaults
@@ -193,7 +202,7 @@ def _depend(system: PosedMechanics, laws: Sequence[Sticking]) -> bool:
     ]
     where = _fulfilling(ca.Function("places", [symbols], [places, ca.jacobian(places, q)]), given)
     matrix = np.array(ca.Function("rows", [symbols], [ca.densify(rows)])(where), dtype=float)
-    return rank(matrix) < rank(matrix[: speeds.numel()]) + len(several)
+    return speeds.numel(), matrix
 
 
 def _fulfilling(constraints: ca.Function, numbers: Sequence[float]) -> np.ndarray:

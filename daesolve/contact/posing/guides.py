@@ -21,6 +21,7 @@ from typing import ClassVar
 
 import casadi as ca
 
+from daesolve.contact.posing.guided_brakes import GuidedBrake
 from daesolve.contact.posing.supports import Support, VariantPair, Vector
 from daesolve.core.equations.additions import Addition
 from daesolve.core.equations.dynamics import Dynamics
@@ -36,7 +37,10 @@ RELEASED = "breaks_loose"
 SLOW, QUICK, TURNED = "slow", "quick", "slip_turned"
 """Events in space: the motion is slow enough to follow to its end in scaled time; it has become
 so fast that another speed counts as slow; a slip has turned by 60 degrees or has ended."""
-OF_THEIR_OWN = frozenset({SLOW, QUICK, TURNED})
+LET_GO = "laws_let_go"
+"""The event in the plane at which a body at rest has been set in motion at once, and laws of
+friction with its supports bear less."""
+OF_THEIR_OWN = frozenset({SLOW, QUICK, TURNED, LET_GO})
 """Internal events of the library, which runs do not list."""
 SLOW_PART = 1e-4
 """The energy of a slow motion as a fraction of the kinetic energy at the start."""
@@ -103,6 +107,8 @@ class Guides(Addition):
         The first support (None for a unilateral pair) and the second support of each pair.
     still
         Whether the guides are fixed, so that the body can be at rest when nothing slides.
+    brakes
+        Laws of friction that slide and rest with the supports in the plane.
     """
 
     pairs: tuple[VariantPair, ...]
@@ -111,6 +117,7 @@ class Guides(Addition):
     variants: ca.SX
     supports: tuple[tuple[SupportAction | None, SupportAction], ...]
     still: bool
+    brakes: tuple[GuidedBrake, ...] = ()
     hidden_events: ClassVar[Collection[str]] = OF_THEIR_OWN
     recorded_events: ClassVar[Collection[str]] = (AT_REST,)
     options: ClassVar[Collection[str]] = ("variant_policy",)
@@ -136,11 +143,7 @@ class Guides(Addition):
 
     def faded(self, dynamics: Dynamics) -> Dynamics:
         """Return the equations without a stop, with smooth slip directions in the plane."""
-        faded = [
-            (s.sense, s.slip / ca.sqrt(s.slip**2 + self.smoothing**2))
-            for s in self.rubbing
-            if s.sense is not None
-        ]
+        faded = [(sense, slip / ca.sqrt(slip**2 + self.smoothing**2)) for slip, sense in self.lines]
         senses = ca.vertcat(ca.SX(0, 1), *[sense for sense, _ in faded])
         smooth = ca.vertcat(ca.SX(0, 1), *[slip for _, slip in faded])
 
@@ -201,6 +204,12 @@ class Guides(Addition):
         return [(s.slip, s.heading) for s in self.rubbing if s.heading is not None]
 
     @property
+    def lines(self) -> list[tuple[ca.SX, ca.SX]]:
+        """The slips along lines, of supports and of laws with them, and what holds their senses."""
+        own = [(s.slip, s.sense) for s in self.rubbing if s.sense is not None]
+        return [*own, *((brake.slip, brake.sense) for brake in self.brakes)]
+
+    @property
     def rubbing(self) -> list[SupportAction]:
         """All supports in order."""
         return [support for pair in self.supports for support in pair if support is not None]
@@ -225,6 +234,7 @@ def guides(
     freedom: int,
     still: bool,
     written: Callable[[Expression], ca.SX],
+    brakes: Sequence[GuidedBrake] = (),
 ) -> Guides:
     """Return the parts that pairs add to a system.
 
@@ -242,6 +252,8 @@ def guides(
         Whether the constraints are independent of time.
     written
         Writes an expression of coordinates and rates in terms of v.
+    brakes
+        Laws of friction that slide and rest with the supports.
     """
     supports = [
         (pair, f"slip_{pair.name}_{place}", support, written(_velocity(support, *positions)))
@@ -277,6 +289,7 @@ def guides(
         variants=ca.vertcat(*[values[name] for name in names]),
         supports=found,
         still=still,
+        brakes=tuple(replace(brake, slip=written(brake.slip)) for brake in brakes),
     )
 
 
@@ -304,14 +317,22 @@ def guide_events(guides: Guides, kinetic: ca.SX) -> list[Event]:
 
     loaded = ca.vertsplit(guides.variants * guides.reactions.vector)
     events = [Event(SWITCH, loaded, FALLING, Reset(other_supports))]
-    senses = [support.sense for support in guides.rubbing if support.sense is not None]
+    senses = [sense for _, sense in guides.lines]
     if senses:
-        slips = [s.sense * s.slip for s in guides.rubbing if s.sense is not None]
+        slips = [sense * slip for slip, sense in guides.lines]
 
         def other_senses(fired: ca.SX) -> dict[str, ca.SX]:
             return {s.name(): s * (1 - 2 * fired[k]) for k, s in enumerate(senses)}
 
         events.append(Event(AT_REST, slips, FALLING, Reset(other_senses)))
+    if guides.brakes:
+        beyond = [
+            brake.rests * (brake.slip**2 - brake.still**2) / (brake.slip**2 + brake.still**2)
+            - (1.0 - brake.rests)
+            for brake in guides.brakes
+        ]
+        free = Reset({brake.rests.name(): 0.0 for brake in guides.brakes}, whenever_past=True)
+        events.append(Event(LET_GO, beyond, RISING, free, listed=False))
     if not guides.planar and guides.still:
         slow = guides.values[SLOW_ENERGY]
         quick = _QuickerMotion({SLOW_ENERGY: QUICKER * slow})

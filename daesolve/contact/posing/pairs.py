@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import casadi as ca
 
+from daesolve.contact.posing.guided_brakes import guided_brakes_in
 from daesolve.contact.posing.guides import (
     FRICTION_WORK,
     Guides,
@@ -77,6 +78,7 @@ def pose_pairs(system: MechanicalSystem) -> MechanicalSystem:
         len(system.v) - len(timed),
         not ca.depends_on(ca.vertcat(ca.SX(0, 1), *timed), time),
         system.in_velocities,
+        guided_brakes_in(system),
     )
     kinetic = system.kinetic
     if kinetic is None:

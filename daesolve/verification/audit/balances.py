@@ -15,6 +15,7 @@ from typing import Any, cast
 import casadi as ca
 import numpy as np
 
+from daesolve.contact.posing.guided_brakes import guided_laws
 from daesolve.contact.posing.guides import FRICTION_WORK
 from daesolve.core.posing.goals import Goal, Nonholonomic
 from daesolve.core.results.trajectory.findings import Finding, unchecked
@@ -76,7 +77,12 @@ def check_equations(along: Expressions) -> list[Finding]:
 
 def _guides(along: Expressions) -> Iterator[Finding]:
     load = along.once(("unguided", ""), lambda: ca.vertsplit(_unguided(along)))
-    return check_guides(along, momenta_of(along), load)
+    borne = [
+        [along(ca.vertsplit(gradient_of(along, goal) * size)) for size in (goal.reaction, limit)]
+        for goal in guided_laws(along.system)
+        for limit in (along.written(ca.SX(goal.bears)),)
+    ]
+    return check_guides(along, momenta_of(along), load, borne)
 
 
 def _judged(

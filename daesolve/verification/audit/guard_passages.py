@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.contact.posing.brakes import brakes_of
+from daesolve.contact.posing.guided_brakes import guided_laws
 from daesolve.contact.posing.names import ACCUMULATED, JAM, REST
 from daesolve.core.posing.events import Event
 from daesolve.core.results.trajectory.findings import Finding, Verdict, unchecked
@@ -75,6 +76,7 @@ def posed_events(system: Any) -> list[Event]:
     """Return the events that were posed: without those of contacts, tables and sampled laws."""
     contacts = [goal.name for goal in system.goals if hasattr(goal, "sticking")]
     contacts += [brake.name for brake in brakes_of(system)]
+    contacts += [goal.law for goal in guided_laws(system)]
     kinds = ("lost", "closed", "sticks", "slips", "reverses", "sets_out", "shares", "sense")
     added = {f"{name}_{kind}" for name in contacts for kind in kinds} | OWN
     added |= {event.name for drive in system.drives for event in drive.events}

@@ -8,7 +8,7 @@ motion asks for must lie in the cone of those that the supports can give.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -117,7 +117,12 @@ def held_by_friction(along: Expressions) -> np.ndarray:
     return sticking & (smoothing <= SHARP)[:, None]
 
 
-def check_guides(along: Expressions, momenta: np.ndarray, load: np.ndarray) -> Iterator[Finding]:
+def check_guides(
+    along: Expressions,
+    momenta: np.ndarray,
+    load: np.ndarray,
+    borne: Sequence[Sequence[np.ndarray]] = (),
+) -> Iterator[Finding]:
     """Check that single supports press, and that friction can hold what it holds.
 
     Parameters
@@ -126,6 +131,8 @@ def check_guides(along: Expressions, momenta: np.ndarray, load: np.ndarray) -> I
         The run.
     momenta, load
         (nv, n, NODES) what is balanced, and all that acts but guides.
+    borne
+        What laws of friction with them show as their share, and what they can bear at most.
     """
     certificate, pairs = along.certificate, along.system.pairs
     for pair in [pair for pair in pairs if pair.kind == "unilateral"]:
@@ -141,8 +148,12 @@ def check_guides(along: Expressions, momenta: np.ndarray, load: np.ndarray) -> I
         yield unchecked(CHECK, "friction holds", said)
     elif steps.size:
         owed = rates(momenta)[:, steps, node] / certificate.lengths[steps] - load[:, steps, node]
+        # At rest nothing tells the shares of these laws: they bear what the guides leave to them.
+        for share, _ in borne:
+            owed = owed + share[:, steps, node]
+        limits = [limit[:, steps, node] for _, limit in borne]
         yield judge(
-            *(CHECK, "friction holds", _beyond(along, owed, steps, node), HOLDS),
+            *(CHECK, "friction holds", _beyond(along, owed, limits, (steps, node)), HOLDS),
             certificate.starts[steps],
             lambda _, worst, when: (
                 f"it cannot bear {worst:.1g} of what acts in the step from {when}"
@@ -150,8 +161,17 @@ def check_guides(along: Expressions, momenta: np.ndarray, load: np.ndarray) -> I
         )
 
 
-def _beyond(along: Expressions, owed: np.ndarray, steps: np.ndarray, node: int) -> np.ndarray:
-    """Return the part of what is owed, (nv, k), that supports in the plane cannot give, (k,)."""
+def _beyond(
+    along: Expressions,
+    owed: np.ndarray,
+    limits: Sequence[np.ndarray],
+    where: tuple[np.ndarray, int],
+) -> np.ndarray:
+    """Return the part of what is owed, (nv, k), that supports in the plane cannot give, (k,).
+
+    Laws of friction with them bear at most their limits, (nv, k) each, either way.
+    """
+    steps, node = where
     least = np.full(len(steps), np.inf)
     edges = [
         [
@@ -165,6 +185,18 @@ def _beyond(along: Expressions, owed: np.ndarray, steps: np.ndarray, node: int) 
         size = np.max(np.abs(cone), axis=0)
         size = np.where(size, size, 1.0)
         for k, wanted in enumerate((owed / size).T):
-            missing = scipy.optimize.nnls((cone / size)[..., k].T, wanted)[1]
+            shares = [limit[:, k] / size[:, k] for limit in limits]
+            missing = _missing((cone / size)[..., k].T, shares, wanted)
             least[k] = min(least[k], missing / (np.max(np.abs(wanted)) + 1e-300))
     return least
+
+
+def _missing(edges: np.ndarray, shares: Sequence[np.ndarray], wanted: np.ndarray) -> float:
+    """Return what edges of cones, and up to one of each share either way, leave of what is owed."""
+    if not shares:
+        return float(scipy.optimize.nnls(edges, wanted)[1])
+    least = np.r_[np.zeros(edges.shape[1]), -np.ones(len(shares))]
+    most = np.r_[np.full(edges.shape[1], np.inf), np.ones(len(shares))]
+    columns = np.column_stack([edges, *shares])
+    found = scipy.optimize.lsq_linear(columns, wanted, (least, most), method="bvls", tol=1e-14)
+    return float(np.sqrt(2.0 * found.cost))
