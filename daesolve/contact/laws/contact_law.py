@@ -8,14 +8,15 @@ and the smooth motion after it, for the contacts whose gaps stay closed,
 
     gap'' = A N + q,    0 <= N,  0 <= gap'',  complementary          (Signorini's conditions).
 
-Both are F(N) = b with the columns A of what is closed and -1 of what is open. A = J M^-1 B contains
-the friction that enters the forces with a reaction; J M^-1 J^T is the same without.
+Both are F(N) = b with the columns A of what is closed and -1 of what is open. In the smooth motion
+A = J M^-1 B contains the friction that enters the forces with a reaction, which takes no part in an
+impact; there A is J M^-1 J^T.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -208,7 +209,9 @@ class ContactChanges:
             # A gap that opens takes no part: where it is closed by the impact, another follows.
             among = touching & (speeds <= still)
             response = self._response(time, states, p, among)
-            pushed = self._pushing_contacts(time, among, response, load[among])
+            # Impulses act along the gradients alone.
+            smooth = replace(response, matrix=response.normal)
+            pushed = self._pushing_contacts(time, among, smooth, load[among])
             states, impact = self._impose(time, states, self._mode(p, pushed), thrown)
             impacts.append(impact)
             speeds, terms, _ = self._measure(time, states, self._mode(p, touching))
