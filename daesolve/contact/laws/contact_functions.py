@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -10,7 +11,9 @@ import numpy as np
 from daesolve.contact.decisions import ContactSolution, ContactState
 from daesolve.contact.laws.frictional_instant import ContactNumbers, DecisionState, TouchingContacts
 from daesolve.contact.posing.contact_rows import SpatialContactFriction, contacts_in
+from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.jumps import with_references
 from daesolve.core.events.law import Setting
 from daesolve.core.expressions.evaluation import Evaluator
@@ -23,6 +26,29 @@ SHARED = (
 )
 STILL = 1e-10
 """A speed or an acceleration below this fraction of its terms counts as zero."""
+
+
+BACK = 2.0
+"""How many times as high as it is past zero a gap must bounce at least: it is met again above."""
+
+
+def gaps_at_zero(
+    book: GuardBook, guards: np.ndarray, gaps: np.ndarray, fired: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which gaps, (n,), are at zero, and what of each counts as zero.
+
+    Late in time a gap is met past zero, by what it moves in the rounding of time.
+
+    Parameters
+    ----------
+    book, guards
+        What is known of guards, and which of them are the gaps.
+    gaps, fired
+        Their values, and the guards that fire.
+    """
+    zero = np.maximum(book.tolerances[guards], TOUCHING)
+    met = np.isin(guards, list(fired)) | (gaps <= zero)
+    return met, np.where(met, np.maximum(zero, -BACK * gaps), zero)
 
 
 def references_of(dynamics: Dynamics, size: int) -> Evaluator:

@@ -24,10 +24,9 @@ import numpy as np
 
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.policies import solve
-from daesolve.contact.laws.contact_functions import references_of
+from daesolve.contact.laws.contact_functions import gaps_at_zero, references_of
 from daesolve.contact.laws.frictional_instant import respond_to_pushes
 from daesolve.contact.posing.contact_rows import contacts_in
-from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.impacts import settle_function
 from daesolve.core.equations.elimination.saddle import EliminationPlan
@@ -372,9 +371,8 @@ class ContactLaw(SwitchingLaw):
         # Whatever is decided, a gap that opens now is met again where it closes.
         book.passed[[*self._lost, *self._closing]] = time
         gaps = book.measure(time, x, p)[0][self._closing]
-        zero = np.maximum(book.tolerances[self._closing], TOUCHING)
+        met, zero = gaps_at_zero(book, self._closing, gaps, fired)
         ended = book.tolerances[self._lost]
-        met = np.isin(self._closing, list(fired)) | (np.abs(gaps) <= zero)
 
         def reactions(x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             values, rates = book.at(time, x, p)

@@ -20,7 +20,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from daesolve.contact.laws.brake_decisions import decide_with_brakes
-from daesolve.contact.laws.contact_functions import at_rest, functions_of
+from daesolve.contact.laws.contact_functions import at_rest, functions_of, gaps_at_zero
 from daesolve.contact.laws.frictional_impacts import STILL, CollisionResolver, without_rounding
 from daesolve.contact.laws.frictional_instant import (
     Arrival,
@@ -149,9 +149,9 @@ class FrictionalContactLaw(SwitchingLaw):
         """Open and close contacts, let them stick and slide, with the impacts that this takes."""
         book.passed[self._all] = time
         gaps = book.measure(time, x, p)[0][self._closing]
-        zero = self._of_all(np.maximum(book.tolerances[self._closing], TOUCHING), TOUCHING)
+        at_zero, zeros = gaps_at_zero(book, self._closing, gaps, fired)
+        met, zero = self._of_all(at_zero, False), self._of_all(zeros, TOUCHING)
         closing = self._of_all(np.isin(self._closing, list(fired)), False)
-        met = closing | (self._of_all(np.abs(gaps), np.inf) <= zero)
         met |= self._of_all(p[self._numbers.follows] == 1.0, False)
         count = self.dynamics.x.numel()
         place = DecisionState(time, x[:count], x[count:], p)

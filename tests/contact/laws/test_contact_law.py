@@ -3,6 +3,7 @@
 import math
 
 import casadi as ca
+import numpy as np
 import pytest
 
 import daesolve as ds
@@ -44,3 +45,34 @@ def test_friction_that_enters_forces_takes_no_part_in_an_impact(lean):
     )
     assert run.end_state["y"] == pytest.approx(rises * late - 9.81 * late**2 / 2 * lifts, abs=1e-9)
     assert run.audit().holds, str(run.audit())
+
+
+@pytest.mark.slow_rows("sequential")
+@pytest.mark.parametrize("law", ["newton", "sequential"])
+def test_what_bounces_within_the_rounding_of_a_late_time_falls_through_nothing(law):
+    """A heavy ball bounces on a light one, both ever faster, until no instant is between.
+
+    At 1e6 s they move by 1e-10 m in the rounding of time, and are met so far past zero.
+    """
+    q = ds.coordinates(low="m", high="m")
+    balls = ds.MechanicalSystem(
+        q,
+        kinetic=6.5 * q.dot.low**2 + 126.5 * q.dot.high**2,
+        potential=9.81 * (13.0 * q.low + 253.0 * q.high),
+        goals=[
+            ds.Contact("floor", q.low, restitution=0.1, closed=False),
+            ds.Contact("balls", q.high - q.low, restitution=0.5, closed=False),
+        ],
+    )
+    start = 1e6
+    # No ball is faster than twice what the energy of both would give the heavy one.
+    late = 2.0 * math.sqrt(2.0**2 + 2.0 * 9.81 * 0.6) * math.ulp(start)
+    for low in (0.33, 0.35, 0.37):
+        dropped = {"low": low, "high": 0.6, "low_dot": -0.5, "high_dot": -2.0}
+        options = {"start_time": start, "impact": law, "solver": "dop853"}
+        run = ds.solve(balls, start + 2.0, dropped, **options)
+        assert run.outcome is ds.Outcome.COMPLETED, run.message
+        assert np.min(run["low"]) >= -late
+        assert np.min(run["high"] - run["low"]) >= -2.0 * late
+        assert np.abs([*run.end_state.values()]) == pytest.approx(0.0, abs=1e-12)
+        assert run.audit().holds, str(run.audit())

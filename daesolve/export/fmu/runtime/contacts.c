@@ -392,8 +392,10 @@ static fmi3Status decide_together(Unit *unit) {
     int guard = MODEL_MEETS[k], closing = unit->fired[guard];
     zero[k] = fmax(now->zero[guard], TOUCHING);
     before[k] = is_closed(unit, k);
-    met[k] = closing || fabs(unit->guards[guard]) <= zero[k];
+    met[k] = closing || unit->guards[guard] <= zero[k];
     near[k] = met[k] && !before[k] && !closing;
+    /* Met past zero, it must bounce out of there: it would not be met again. */
+    if (met[k]) zero[k] = fmax(zero[k], -2.0 * unit->guards[guard]);
   }
   let_part(unit, &contacts, near, met);
   int touching[TOUCHES], any = 0, released = 0;

@@ -326,8 +326,10 @@ static fmi3Status decide_contact(Unit *unit) {
   Saved *now = &unit->now;
   int before = now->p[MODEL_HOLD] == 1.0, impacts = 0, stopped = 0;
   double zero = fmax(now->zero[MODEL_MEETS], TOUCHING), ended = now->zero[MODEL_LOST];
-  int met = unit->fired[MODEL_MEETS] || fabs(unit->guards[MODEL_MEETS]) <= zero;
+  int met = unit->fired[MODEL_MEETS] || unit->guards[MODEL_MEETS] <= zero;
   if (!before && !met) return fmi3OK;
+  /* Met past zero, it must bounce out of there: it would not be met again. */
+  if (met) zero = fmax(zero, -2.0 * unit->guards[MODEL_MEETS]);
   double speed, terms, thrown, normal, size;
   now->p[MODEL_HOLD] = 1.0;
   if (!model_contact(unit, &speed, &terms, &thrown, &normal, &size) || !(normal > 0.0))
