@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 import casadi as ca
@@ -87,6 +87,7 @@ class Contact(Holonomic):
     [('floor_closed', 0.5)]
     """
 
+    _: KW_ONLY
     restitution: Expression = 0.0
     closed: bool = True
     slip: Expression | Sequence[Expression] | None = None

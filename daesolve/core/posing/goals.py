@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar, Literal
 
 import casadi as ca
@@ -179,6 +179,7 @@ class Goal:
 
     name: str
     residual: Expression
+    _: KW_ONLY
     ideal: bool = True
     rate: float | None = None
     scale: float | None = None

@@ -22,6 +22,13 @@ def test_formulations_that_cannot_let_go_say_so():
             ds.solve(ball(), until=1.0, initial={"y": 0.0}, formulation=formulation)
 
 
+def test_what_follows_the_gap_is_given_by_name():
+    q = ds.coordinates(y="m")
+    for kind in (ds.Contact, ds.Holonomic):
+        with pytest.raises(TypeError, match="positional arguments"):
+            kind("floor", q.y, 0.5)
+
+
 def test_a_start_below_the_floor_is_refused():
     with pytest.raises(InconsistentStateError, match=r"the contact 'floor', whose gap is -0\.1: "):
         ds.solve(ball(closed=False), until=1.0, initial={"y": -0.1})
