@@ -217,3 +217,16 @@ def test_a_guard_that_is_left_slower_than_rounding_shows_is_met_where_it_comes_b
     assert run.end_time == pytest.approx(3.0 * fall, abs=4.0 * fall * 1e-12)
     times = np.array([event.time for event in run.events[:40]])
     assert times == pytest.approx(3.0 * fall - 4.0 * fall * 0.5 ** np.arange(1, 41), rel=1e-13)
+
+
+@pytest.mark.parametrize("power", [2, 3, 5, 9, 30])
+def test_series_that_leave_out_their_last_terms_are_held_against_their_guards(power: int) -> None:
+    """Of sin(3 t^n) from zero on, terms n, 3 n, 5 n, ... remain: the last two say nothing."""
+    x = ds.states(y="m")
+    until = (4.5 * math.pi / 3.0) ** (1.0 / power)
+    wave = ds.Event("wave", ca.sin(3.0 * ds.time**power), ds.EITHER, ds.Record())
+    system = ds.ControlSystem(x, {"y": -x.y}, events=[wave])
+    run = ds.solve(system, until=until, initial={"y": 1.0}, solver=KERNEL)
+    exact = [(k * math.pi / 3.0) ** (1.0 / power) for k in range(1, 5)]
+    # The rounding of 3 t^n, over its rate, and of the time: all below 16 units of the time.
+    assert [event.time for event in run.events] == pytest.approx(exact, rel=16 * EPS)
