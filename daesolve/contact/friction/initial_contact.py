@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,6 +109,8 @@ def initial_contact(
             x = state.copy()
             small = UNFELT * reached if resting else first_speed(held.growth, until - time)
             x[split:] = small * direction
+    if problem.guides.brakes:
+        notes.append(_shared([brake.name for brake in problem.guides.brakes]))
     assert chosen is not None
     refuse_open(dynamics, chosen.signs, "at the start")
     kinetic = 0.5 * float(x[split:] @ here.mass @ x[split:])
@@ -145,6 +147,14 @@ def _refuse_rolling(velocities: np.ndarray) -> None:
             "at the start no support slides although the body moves, and the equations do not "
             "include sticking supports; start where one slides, or at rest"
         )
+
+
+def _shared(laws: Sequence[str]) -> str:
+    """Return a sentence on what laws of friction bear at rest."""
+    return (
+        f"while friction holds the body, how the supports and {', '.join(map(repr, laws))} share "
+        "their load is not determined: such a law shows what it bears at most"
+    )
 
 
 def _listed(solution: VariantSolution) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 
 import casadi as ca
@@ -31,21 +32,31 @@ class PlanarSlips:
         self.expression = ca.vertcat(ca.SX(0, 1), *[slip for slip, _ in guides.lines])
         self.senses = [sense.name() for _, sense in guides.lines]
         """The names of the values that hold their senses."""
-        self._rests = [brake.rests.name() for brake in guides.brakes]
+        self._rests = {brake.sense.name(): brake.rests.name() for brake in guides.brakes}
 
-    def braked(self, p: np.ndarray, *, at_rest: bool) -> np.ndarray:
-        """Return p with what laws of friction bear at rest, or while they slide."""
-        named = self.bearing(at_rest=at_rest)
-        if not named:
+    def braked(
+        self, p: np.ndarray, *, at_rest: bool, among: Collection[str] | None = None
+    ) -> np.ndarray:
+        """Return p with what laws of friction bear at rest, or while they slide.
+
+        Parameters
+        ----------
+        p, at_rest
+            The values, and which of both.
+        among
+            The senses of slips whose laws are meant; None means all.
+        """
+        if not self._rests:
             return p
         values, names = p.copy(), list(self.dynamics.values)
-        for name, value in named.items():
-            values[names.index(name)] = value
+        for sense, name in self._rests.items():
+            if among is None or sense in among:
+                values[names.index(name)] = float(at_rest)
         return values
 
     def bearing(self, *, at_rest: bool) -> dict[str, float]:
-        """Return the same values by name."""
-        return dict.fromkeys(self._rests, float(at_rest))
+        """Return the values for all by name."""
+        return dict.fromkeys(self._rests.values(), float(at_rest))
 
     def at(self, time: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the slips, m/s, and their gradients by the velocities: (k,) and (k, nv)."""

@@ -287,7 +287,8 @@ class Sliding:
             if name in turned or none:
                 still.append(k)
                 values[self._places[name]] *= -1.0
-        here = self._in_senses(time, x, self._slips.braked(values, at_rest=True))
+        stopped = [self.senses[k] for k in still]
+        here = self._in_senses(time, x, self._slips.braked(values, at_rest=True, among=stopped))
         try:
             chosen = solve(here.complementarity, policy="homotopy").chosen
         except VariantError as lost:
@@ -301,8 +302,9 @@ class Sliding:
             senses = np.array([values[self._places[name]] for name in self.senses])
             if np.all((senses * rates)[still] > 0.0):
                 return self.let_go(time, x, self._with(chosen, values))
-        supports = [name for name in turned if name.startswith("slip_")]
-        raise sticks(time, sorted({name[5:].rsplit("_", 1)[0] for name in supports}))
+        supports = {name[5:].rsplit("_", 1)[0] for name in turned if name.startswith("slip_")}
+        laws = {brake.name for brake in self.guides.brakes if brake.sense.name() in turned}
+        raise sticks(time, sorted(supports or laws))
 
     def _sliding_on(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray | None:
         """Return the values for sliding in the senses of p, if the body does slide."""

@@ -31,6 +31,8 @@ class GuidedBrake:
 
     Parameters
     ----------
+    name
+        The name of the law.
     slip
         Its slip.
     sense, rests
@@ -40,6 +42,7 @@ class GuidedBrake:
         The slip that counts as none.
     """
 
+    name: str
     slip: ca.SX
     sense: ca.SX
     rests: ca.SX
@@ -95,7 +98,11 @@ def _joined(system: _Posed, goals: Sequence[Sticking]) -> _Posed:
     values, law = system.discrete, [goal.law for goal in goals]
     brakes = tuple(
         GuidedBrake(
-            ca.SX(goal.residual), values[f"sense_{goal.law}"], values[goal.held_by], goal.still
+            goal.law,
+            ca.SX(goal.residual),
+            values[f"sense_{goal.law}"],
+            values[goal.held_by],
+            goal.still,
         )
         for goal in goals
     )

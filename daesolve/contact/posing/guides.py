@@ -153,9 +153,12 @@ class Guides(Addition):
         never = {AT_REST, *OF_THEIR_OWN}
         return replace(
             dynamics,
+            force=written(dynamics.force) if self.brakes else dynamics.force,
             influence=written(dynamics.influence),
             events=tuple(
-                replace(event, guard=ca.SX.ones(event.count, 1))
+                replace(
+                    event, guard=(-1.0 if event.name == LET_GO else 1.0) * ca.SX.ones(event.count)
+                )
                 if event.name in never
                 else replace(event, guard=written(event.guards))
                 for event in dynamics.events

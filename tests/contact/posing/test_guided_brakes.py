@@ -250,6 +250,44 @@ def test_stiction_counts_what_brakes_bear():
         assert found.value == pytest.approx(math.copysign(GUIDE + 3.0, far), rel=1e-11)
 
 
+@pytest.mark.parametrize("where", ["crank", "slider"])
+def test_a_brake_beside_a_guide_with_dead_centres_lets_the_guide_reverse(where):
+    """The guide's slip ends twice a turn while the crank's brake slides on; at last all rests.
+
+    Whatever energy is lost has gone into the two kinds of friction.
+    """
+    q = ds.coordinates(turn="rad", x="m", y="m")
+    rod = ds.Holonomic("rod", (q.x - 0.1 * ca.cos(q.turn)) ** 2 + 0.01 * ca.sin(q.turn) ** 2 - 0.09)
+    own = "turn" if where == "crank" else "x"
+    law = ds.multibody.Coulomb(1.0, 2.0).act("brake", q.dot[own], ca.SX(0.05))
+    sides = [ds.friction.Support((0.0, way), (q.x, q.y), 0.2) for way in (-1.0, 1.0)]
+    mechanism = ds.MechanicalSystem(
+        q,
+        kinetic=0.02 * q.dot.turn**2 / 2 + 0.5 * (q.dot.x**2 + q.dot.y**2) / 2,
+        force=ca.vertcat(0.0, 0.0, -5.0) + ca.jtimes(law.slip, q.dot.vector, law.force, True),
+        goals=[rod, ds.Holonomic("side", q.y, ideal=False), *law.goals],
+        pairs=[ds.friction.VariantPair("rail", sides)],
+        discrete=law.discrete,
+        events=law.events,
+        meters={"heat": (-law.power, "J")},
+    )
+    run = ds.solve(mechanism, 4.0, {"turn": 0.5, "turn_dot": 6.0}, guess={"x": 0.38})
+    assert "came to rest" in run.message
+    assert len(run.events) > 1
+    lost = run["heat"][-1] - run["friction_work"][-1]
+    assert run["energy"][0] - run["energy"][-1] == pytest.approx(lost, rel=1e-11)
+    assert run.audit().holds, run.audit()
+
+
+def test_friction_that_fades_near_zero_includes_the_brake():
+    """Below 1e-7 m/s it creeps instead of resting."""
+    system = drawer(lambda t: 30.0 * ca.sin(2.0 * t))
+    dry, faded = (
+        ds.solve(system, 0.9, REST, formulation=kind) for kind in ("feedback", "regularised:1e-7")
+    )
+    assert faded["x"][-1] == pytest.approx(dry["x"][-1], abs=1e-6)
+
+
 def in_a_plane(q):
     """Return a law with two components."""
     slip = ca.vertcat(q.dot.x, q.dot.y)
