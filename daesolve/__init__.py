@@ -47,6 +47,9 @@ register(
     "daesolve.contact.laws.guide_law:GuideLaw",
     when="additions",
 )
+register(
+    "systems with contacts", "daesolve.contact.posing.guides_beside_contacts:with_guides_as_laws"
+)
 register("systems with contacts", "daesolve.contact.posing.posed_contacts:complete_contacts")
 register("pairs of systems", "daesolve.contact.posing.pairs:pose_pairs")
 register("slips that stick", "daesolve.contact.posing.guided_brakes:with_guided_brakes")

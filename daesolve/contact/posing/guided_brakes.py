@@ -72,7 +72,7 @@ def with_guided_brakes(system: _Posed) -> _Posed:
     """
     goals, pairs = guided_laws(system), pairs_of(system.pairs)
     supports = [support for pair in pairs for support in pair.supports]
-    slips = [_slip(support, system) for support in supports if support.size == 2]
+    slips = [slip_of(support, system) for support in supports if support.size == 2]
     for goal in goals:
         why = _reason(goal, system, pairs, slips)
         if why:
@@ -146,21 +146,28 @@ def _along(goals: Sequence[Sticking], system: PosedMechanics, loads: Sequence[ca
     return ca.jacobian(slips, system.v.vector).T @ ca.vertcat(*loads)
 
 
-def _slip(support: Support, system: PosedMechanics) -> ca.SX:
+def slip_of(support: Support, system: PosedMechanics) -> ca.SX:
     """Return the slip of a support in the plane."""
-    normal = ca.vertcat(*[ca.SX(entry) for entry in _entries(support.normal)])
-    if support.velocity is not None:
-        velocity = ca.vertcat(*[ca.SX(entry) for entry in _entries(support.velocity)])
-    else:
-        assert support.point is not None
-        point = ca.vertcat(*[ca.SX(entry) for entry in _entries(support.point)])
-        q = system.coordinates
-        velocity = ca.jtimes(point, q.vector, q.dot.vector) + ca.jacobian(point, time)
+    normal, velocity = _column(support.normal), _velocity(support, system)
     return normal[1] * velocity[0] - normal[0] * velocity[1]
 
 
-def _entries(given: Sequence[Expression] | ca.SX) -> Sequence[Expression]:
-    return ca.vertsplit(given) if isinstance(given, ca.SX) else given
+def normal_of(support: Support, system: PosedMechanics) -> ca.SX:
+    """Return how a support pushes along its normal, a column among the velocities."""
+    velocity = system.in_velocities(_velocity(support, system))
+    return ca.jacobian(velocity, system.v.vector).T @ _column(support.normal)
+
+
+def _velocity(support: Support, system: PosedMechanics) -> ca.SX:
+    if support.velocity is not None:
+        return _column(support.velocity)
+    assert support.point is not None
+    point, q = _column(support.point), system.coordinates
+    return ca.jtimes(point, q.vector, q.dot.vector) + ca.jacobian(point, time)
+
+
+def _column(given: Sequence[Expression] | ca.SX) -> ca.SX:
+    return given if isinstance(given, ca.SX) else ca.vertcat(*[ca.SX(entry) for entry in given])
 
 
 def _is_free(slip: ca.SX, system: PosedMechanics) -> bool:

@@ -200,9 +200,9 @@ def _check_held(
     """
     if pairs:
         raise UnsupportedError(
-            f"the contact {contacts[0].name!r} is combined with pairs of supports, but the "
-            "library cannot decide together which supports are loaded and which contacts "
-            "open; use only one of the two"
+            f"the contact {contacts[0].name!r} is combined with pairs of supports, but beside "
+            "contacts in the plane each pair needs two supports that face each other at one point, "
+            "with one coefficient of friction"
         )
     for goal in goals:
         if not isinstance(goal, Goal) or not goal.held_by:
