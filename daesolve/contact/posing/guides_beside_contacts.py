@@ -35,14 +35,9 @@ LONG_AGO = -1e30
 
 @dataclass(frozen=True, eq=False)
 class _Guide:
-    """A pair as a constraint and a law.
+    """A pair as a law: what holds the slip, the force while it slides, and the power of both."""
 
-    `signed` is N, `law` holds the slip, `force` acts on the velocities while it slides.
-    """
-
-    goal: Goal
     law: Sticking
-    signed: ca.SX
     force: ca.SX
     power: ca.SX
 
@@ -63,17 +58,20 @@ def with_guides_as_laws(system: PosedMechanics) -> dict[str, object]:
     own = {f"{kind}_{pair.name}": 0.0 for pair in pairs for kind in ("sticks", "sense")}
     own |= {f"ended_{pair.name}": LONG_AGO for pair in pairs}
     values = discrete(**own, **dict.fromkeys(loaded, 1.0))
-    found = [_guide(pair, kept, system, values) for pair in pairs]
-    guides = [guide for guide in found if guide is not None]
-    if len(guides) < len(pairs):
+    ideal = [replace(goal, ideal=True) for goal in kept]
+    signed = _pushes(pairs, ideal, system)
+    if signed is None:
         return {}
+    guides = [
+        _guide(pair, push, system, values)
+        for pair, push in zip(pairs, ca.vertsplit(signed), strict=True)
+    ]
     reactions = ca.vertcat(*[pair.reaction for pair in pairs])
-    signed = ca.vertcat(*[guide.signed for guide in guides])
 
     def written(expression: Expression) -> ca.SX:
         return ca.substitute(ca.SX(expression), reactions, signed)
 
-    by_name = {guide.goal.name: guide.goal for guide in guides}
+    by_name = {goal.name: goal for goal in ideal}
     goals = [by_name.get(goal.name, goal) for goal in system.goals]
     shown = {pair.name: (n, "N") for pair, n in zip(pairs, ca.vertsplit(signed), strict=True)}
     parts: dict[str, object] = {
@@ -91,7 +89,7 @@ def with_guides_as_laws(system: PosedMechanics) -> dict[str, object]:
         "discrete": system.discrete.joined(values),
         "outputs": outputs_changed(written, system.outputs),
         "recovered": outputs_changed(written, system.recovered) | shown,
-        "events": (*system.events, _switches(values, loaded, [guide.signed for guide in guides])),
+        "events": (*system.events, _switches(values, loaded, ca.vertsplit(signed))),
         "meters": {
             **outputs_changed(written, system.meters),
             FRICTION_WORK: (sum((g.power for g in guides), ca.SX(0)), "J"),
@@ -114,52 +112,55 @@ def _switches(values: Parameters, loaded: Sequence[str], signed: Sequence[ca.SX]
     return Event(SWITCH, pressing, FALLING, Reset(others, whenever_past=True))
 
 
-def _guide(
-    pair: VariantPair, kept: Sequence[Goal], system: PosedMechanics, values: Parameters
-) -> _Guide | None:
-    """Return a pair as a constraint and a law; None if it is not."""
-    if not pair.planar or pair.count != 2:
+def _pushes(
+    pairs: Sequence[VariantPair], kept: Sequence[Goal], system: PosedMechanics
+) -> ca.SX | None:
+    """Return N of each pair from the reactions of the constraints; None if pairs are no laws.
+
+    With the gradients W of these and the normals n = W^T A, their reactions are A N.
+    """
+    if not all(_face(pair, system) for pair in pairs):
         return None
-    v = system.v.vector
-    first, second = pair.supports
+    rows = ca.horzcat(*[_row(goal, system) for goal in kept])
+    normals = ca.horzcat(*[normal_of(pair.supports[1], system) for pair in pairs])
+    shares = ca.solve(rows.T @ rows, rows.T @ normals)
+    if not vanishes(ca.simplify(normals - rows @ shares)) or vanishes(ca.det(shares)):
+        return None
+    return ca.solve(shares, ca.vertcat(*[goal.reaction for goal in kept]))
+
+
+def _face(pair: VariantPair, system: PosedMechanics) -> bool:
+    """Return whether the supports of a pair face each other at one point in the plane."""
+    if not pair.planar or pair.count != 2:
+        return False
     slips = [system.in_velocities(slip_of(support, system)) for support in pair.supports]
     pushes = [normal_of(support, system) for support in pair.supports]
-    rubs = [ca.SX(support.friction) for support in (first, second)]
-    apart = ca.vertcat(slips[0] + slips[1], pushes[0] + pushes[1], rubs[0] - rubs[1])
-    if not vanishes(apart):
-        return None
-    for goal in kept:
-        row = _row(goal, system)
-        ratio = ca.dot(row, pushes[1]) / ca.dot(row, row)
-        if row.nnz() and vanishes(ca.simplify(pushes[1] - ratio * row)):
-            break
-    else:
-        return None
-    ideal = replace(goal, ideal=True)
-    signed = ideal.reaction / ratio
+    rubs = [ca.SX(support.friction) for support in pair.supports]
+    return vanishes(ca.vertcat(slips[0] + slips[1], pushes[0] + pushes[1], rubs[0] - rubs[1]))
+
+
+def _guide(pair: VariantPair, signed: ca.SX, system: PosedMechanics, values: Parameters) -> _Guide:
+    """Return a pair as a law, under its reaction."""
+    support = pair.supports[1]
+    slip, rubs = slip_of(support, system), ca.SX(support.friction)
     name, stick, sense = pair.name, f"sticks_{pair.name}", f"sense_{pair.name}"
     presses = ca.fabs(signed)
-    static = (1.0 + DRIVEN) * rubs[1]
+    static = (1.0 + DRIVEN) * rubs
     law = Sticking(
         f"{name}_stick",
-        slip_of(second, system),
+        slip,
         held_by=stick,
         unit="N",
         bears=static * presses,
         law=name,
         presses=presses,
-        friction=rubs[1],
+        friction=rubs,
         static_friction=static,
     )
     pressing = values[ValueKind.VARIANT.name_of(name)] * signed
-    slides = -(1.0 - values[stick]) * values[sense] * rubs[1] * pressing
-    return _Guide(
-        ideal,
-        law,
-        signed,
-        ca.jacobian(slips[1], v).T * slides,
-        (slides + law.reaction) * slip_of(second, system),
-    )
+    slides = -(1.0 - values[stick]) * values[sense] * rubs * pressing
+    along = ca.jacobian(system.in_velocities(slip), system.v.vector).T
+    return _Guide(law, along * slides, (slides + law.reaction) * slip)
 
 
 def _row(goal: Goal, system: PosedMechanics) -> ca.SX:

@@ -107,13 +107,56 @@ def test_the_other_support_takes_over_while_the_block_slides():
     assert run.audit().holds, run.audit()
 
 
-def test_pairs_whose_supports_do_not_face_each_other_are_refused_beside_contacts():
-    """A body of some width turns under the friction of its sides."""
-    q = ds.coordinates(x="m", y="m", z="m")
+@pytest.mark.parametrize("written", ["apart", "together"])
+def test_a_rod_in_two_rings_is_held_by_both_up_to_its_stop(written):
+    """A load of 6 N at 0.2 m from the middle of rings 1 m apart: 4.2 N and 1.8 N, of 0.5 each.
+
+    It slides into a stop, under 7 N - 3 N, and rests there as long as it is pushed.
+    """
+    q = ds.coordinates(x="m", y="m", turn="rad")
+
+    def ring(name, along):
+        speed = (q.dot.x, q.dot.y + along * q.dot.turn)
+        sides = [
+            ds.friction.Support(velocity=speed, normal=(0.0, way), friction=0.5)
+            for way in (-1.0, 1.0)
+        ]
+        return ds.friction.VariantPair(name, sides)
+
+    level = (q.y, q.turn) if written == "apart" else (q.y + q.turn, 3.0 * q.turn - q.y)
+    rod = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2 + q.dot.turn**2 / 24,
+        force={"x": 7.0, "y": -6.0, "turn": 6.0 * 0.2},
+        goals=[
+            ds.Contact("stop", 0.5 - q.x, closed=False, restitution=0.0),
+            *(ds.Holonomic(f"level_{k}", part, ideal=False) for k, part in enumerate(level)),
+        ],
+        pairs=[ring("ahead", 0.5), ring("behind", -0.5)],
+    )
+    run = ds.solve(rod, 1.0, {"x": 0.0, "x_dot": 0.0})
+    assert run.reactions["ahead"][0] == pytest.approx(3.0 - 1.2, rel=1e-12)
+    assert run.reactions["behind"][0] == pytest.approx(3.0 + 1.2, rel=1e-12)
+    struck = [event.time for event in run.events if event.name == "stop_closed"]
+    assert struck == pytest.approx([0.5], abs=1e-12)
+    assert run["x"][-1] == pytest.approx(0.5, abs=1e-15)
+    assert run["friction_work"][-1] == pytest.approx(-3.0 * 0.5, rel=1e-12)
+    assert run.audit().holds, run.audit()
+
+
+@pytest.mark.parametrize("rubs", [(0.1, 0.2), (0.1, 0.1)])
+def test_pairs_that_are_no_laws_are_refused_beside_contacts(rubs):
+    """Two coefficients, or a body of some width, which turns under the friction of a side."""
+    q = ds.coordinates(x="m", y="m", z="m", turn="rad")
     sides = [
-        ds.friction.Support((0.0, way), (q.x, q.y), rubs) for way, rubs in ((-1.0, 0.1), (1.0, 0.2))
+        ds.friction.Support(
+            velocity=(q.dot.x + way * (rubs[0] == rubs[1]) * q.dot.turn, q.dot.y),
+            normal=(0.0, way),
+            friction=one,
+        )
+        for way, one in zip((-1.0, 1.0), rubs, strict=True)
     ]
-    with pytest.raises(UnsupportedError, match="'floor' is combined with pairs of supports"):
+    with pytest.raises(UnsupportedError, match=r"'floor' is combined with pairs.*face each other"):
         _ = ds.MechanicalSystem(
             q,
             kinetic=ca.sumsqr(q.dot.vector) / 2,
