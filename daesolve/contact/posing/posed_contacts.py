@@ -194,15 +194,16 @@ def _check_held(
     Raises
     ------
     UnsupportedError
-        The system also has pairs of supports, which are decided separately. Or a contact that is
+        The system also has pairs of supports that are no laws of friction. Or a contact that is
         not the only one holds further goals: opening it would then release several constraints at
         once, and no complementarity problem decides which contacts open.
     """
     if pairs:
         raise UnsupportedError(
             f"the contact {contacts[0].name!r} is combined with pairs of supports, but beside "
-            "contacts in the plane each pair needs two supports that face each other at one point, "
-            "with one coefficient of friction"
+            "contacts each pair needs two supports that face each other at one point in the plane, "
+            "with one coefficient, and no law or contact may slip in two directions, nor a law be "
+            "pressed by a contact"
         )
     for goal in goals:
         if not isinstance(goal, Goal) or not goal.held_by:
