@@ -76,7 +76,7 @@ def check_equations(along: Expressions) -> list[Finding]:
 
 
 def _guides(along: Expressions) -> Iterator[Finding]:
-    load = along.once(("unguided", ""), lambda: ca.vertsplit(_unguided(along)))
+    load = along.once(("unguided", ""), lambda: ca.vertsplit(unguided(along)))
     borne = [
         [along(ca.vertsplit(gradient_of(along, goal) * size)) for size in (goal.reaction, limit)]
         for goal in guided_laws(along.system)
@@ -232,7 +232,7 @@ def without_unit(entry: Any) -> ca.SX:
 def momenta_balance(along: Expressions) -> Balance:
     """Return the balance of the momenta, or of the velocities where a mass matrix is given."""
     loads, sizes = _terms(
-        along, "momenta", lambda: ca.vertsplit(_unguided(along) + sum(guiding(along)))
+        along, "momenta", lambda: ca.vertsplit(unguided(along) + sum(guiding(along)))
     )
     largest, _ = _largest_momentum_and_energy(along)
     return Balance(along.system.v.names, momenta_of(along), _unheld(along, loads), sizes, largest)
@@ -262,7 +262,7 @@ def momenta_of(along: Expressions) -> np.ndarray:
     return along.once(("momenta", ""), lambda: ca.vertsplit(momentum_of(along)))
 
 
-def _unguided(along: Expressions) -> ca.SX:
+def unguided(along: Expressions) -> ca.SX:
     """Return what changes the momenta, but for guides."""
     system = along.system
     moving, momentum = moving_of(system), momentum_of(along)

@@ -349,6 +349,11 @@ def _state_vectors(system: Any) -> Sequence[Any]:
     return [system.coordinates, system.implicit, system.quadratures, system.v]
 
 
+def contacts_of(system: Any) -> list[Any]:
+    """Return the contacts of a system."""
+    return [goal for goal in system.goals if hasattr(goal, "sticking")]
+
+
 def ideal_goals(system: Any) -> list[Goal]:
     """Return the goals that have a reaction of their own."""
     return [goal for goal in system.goals if isinstance(goal, Goal) and goal.ideal]

@@ -24,8 +24,10 @@ from daesolve.verification.audit.expressions import (
     Expressions,
     UncheckableError,
     applied_force,
+    contacts_of,
 )
 from daesolve.verification.audit.judgement import attempt, judge
+from daesolve.verification.audit.left_out_bounces import closed_below
 
 DRIVEN = 1e-8
 """The part of its terms that the residual of a goal may be whose errors are fed back."""
@@ -56,11 +58,6 @@ def check_goals(along: Expressions) -> list[Finding]:
         largest = along.certificate.scale(f"the friction of {brake.name}", load) + 1e-300
         findings += attempt("contact", brake.name, partial(_rubs, brake, along, largest))
     return findings
-
-
-def contacts_of(system: Any) -> list[Any]:
-    """Return the contacts of a system."""
-    return [goal for goal in system.goals if hasattr(goal, "sticking")]
 
 
 def check_outputs(along: Expressions) -> list[Finding]:
@@ -129,7 +126,9 @@ def _contact(goal: Any, along: Expressions, faint: float) -> Iterator[Finding]:
     certificate, judged_by = along.certificate, partial(_judged, goal, along)
     values, sizes, beside = along.measured(("goal", goal.name), goal.residual)
     size = sizes + TOUCHING * certificate.scale(f"the gap of {goal.name}", sizes) + 1e-300
-    apart = values / (size + beside / TOUCHING)
+    closed = closed_below(along, goal)
+    off = np.sign(values) * np.maximum(np.abs(values) - closed, 0.0)
+    apart = off / (size + beside / TOUCHING)
     yield judged_by("overlaps", -apart)
     push = np.nan_to_num(along.once(("push", goal.name), lambda: [goal.reaction])[0])
     largest = max(certificate.scale(f"the push of {goal.name}", push), faint) + 1e-300

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -25,20 +24,16 @@ from daesolve.verification.audit.balances import (
     rates_of,
     reactions_of,
 )
-from daesolve.verification.audit.expressions import Expressions
-from daesolve.verification.audit.goal_checks import RUBS, contacts_of
+from daesolve.verification.audit.expressions import Expressions, contacts_of
+from daesolve.verification.audit.goal_checks import RUBS
 from daesolve.verification.audit.guard_passages import posed_events
 from daesolve.verification.audit.judgement import attempt, judge
+from daesolve.verification.audit.left_out_bounces import LeftOut, left_out_of
 from daesolve.verification.audit.rounds import Round, at_instants
 
 CHECK = "impulses"
 BALANCED = 1e-7
 """The part of its terms, and of a thousandth of the usual ones, by which a law may be missed."""
-CLOSED = 1e-12
-"""Gaps up to this size count as closed, so bounces that are not higher are left out."""
-LEFT_OUT = 1e-5
-"""The part of the usual momentum that may go with them where a contact stays closed, if loads are
-usual: they begin 1e-6 as fast as a fall through the usual gap."""
 PUSHING = 1e-6
 """The part of the largest impulse at an instant from which a contact takes part in the impact."""
 
@@ -56,20 +51,14 @@ class Impacts:
     before, after
         What evaluates expressions before and after them.
     left_out
-        The part of the usual momentum that goes with bounces that are left out.
+        What may be left out of them.
     """
 
     rounds: Sequence[Round]
     impulses: Mapping[str, np.ndarray]
     before: Expressions
     after: Expressions
-    left_out: float
-
-    @cached_property
-    def stays(self) -> np.ndarray:
-        """(n,) whether a contact stays closed, so that bounces may have been left out."""
-        holds = [goal.held_by for goal in contacts_of(self.before.system)]
-        return np.array([any(one.after.get(name) for name in holds) for one in self.rounds])
+    left_out: LeftOut
 
     def of(self, expression: Any) -> np.ndarray:
         """Return an expression before them, (n,)."""
@@ -94,7 +83,7 @@ class Impacts:
         """
         certificate = self.before.certificate
         usual = certificate.scale(f"impacts {among or subject}", terms)
-        off = np.maximum(off - self.left_out * usual * self.stays, 0.0)
+        off = np.maximum(off, 0.0)
         return judge(
             *(CHECK, subject, off / (terms + 1e-3 * usual + 1e-300), BALANCED, certificate.starts),
             lambda place, worst, when: (
@@ -131,9 +120,6 @@ def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
         Expressions(at_instants(certificate, struck, impulses, after=late))
         for late in (False, True)
     )
-    told = [(i.kinetic_before, i.kinetic_after) for r in struck if (i := r.impact)]
-    left_out = _left_out(along, float(np.max(told)))
-    impacts = Impacts(struck, impulses, before, after, left_out)
     named = {goal.name: goal for goal in system.goals}
     imposed = [
         (event.name, reset, named[goal] if isinstance(goal, str) else goal)
@@ -147,6 +133,11 @@ def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
         certificate.scale("impacts pushes", impulses[contact.reaction_label])
 
     def find() -> Iterator[Finding]:
+        every = contacts_of(system)
+        goals = dict.fromkeys([*every, *slips, *once, *(goal for *_, goal in imposed)])
+        others = [*goals][len(every) :]
+        left_out = left_out_of(along, before, after, every, others)
+        impacts = Impacts(struck, impulses, before, after, left_out)
         yield from (_momenta(impacts, once.difference(system.goals)), _kinetic(impacts))
         yield _lost(impacts, [*contacts, *slips, *once])
         for contact in contacts:
@@ -154,20 +145,9 @@ def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
         # Beside the rates of what was imposed, those of contacts may be nothing but rounding.
         yield from [_thrown(impacts, *one) for one in imposed]
         if contacts:
-            yield from _rebounds(impacts, along, contacts)
+            yield from _rebounds(impacts, contacts)
 
     return [*findings, *attempt(CHECK, "", find)]
-
-
-def _left_out(along: Expressions, energy: float) -> float:
-    """Return the part of the usual momentum that goes with bounces that are left out.
-
-    Their energy is the work of the largest load over a gap that counts as closed.
-    """
-    loads = [along.certificate.columns.get(one.reaction_label) for one in contacts_of(along.system)]
-    most = max((float(np.nanmax(np.abs(load), initial=0.0)) for load in loads if load is not None),
-               default=0.0)  # fmt: skip
-    return max(LEFT_OUT, float(np.sqrt(most * CLOSED / (energy + 1e-300))))
 
 
 def _momenta(impacts: Impacts, imposed: set[Goal]) -> Finding:
@@ -180,6 +160,7 @@ def _momenta(impacts: Impacts, imposed: set[Goal]) -> Finding:
     pushes = along(ca.vertsplit(total))[..., 0]
     left, right = momenta_of(along)[..., 0], momenta_of(impacts.after)[..., 0]
     off, terms = np.abs(right - left - pushes), np.abs(right) + np.abs(left) + np.abs(pushes)
+    off = off - impacts.left_out.momenta
     terms += 1e-2 * np.max(terms, axis=0)
     said = [f"the momentum of {name} is not balanced" for name in along.system.v.names]
     return impacts.judged("momenta", off, terms, *said)
@@ -192,7 +173,7 @@ def _kinetic(impacts: Impacts) -> Finding:
     energy = ca.dot(v, momentum - ca.substitute(momentum, v, ca.SX.zeros(*v.shape))) / 2
     sides = impacts.before([energy])[0, :, 0], impacts.after([energy])[0, :, 0]
     told = [(i.kinetic_before, i.kinetic_after) for r in impacts.rounds if (i := r.impact)]
-    off = np.max(np.abs(np.array(sides) - np.transpose(told)), axis=0)
+    off = np.max(np.abs(np.array(sides) - np.transpose(told)), axis=0) - impacts.left_out.energy
     said = "the kinetic energy is not what the record says"
     return impacts.judged("kinetic energy", off, np.max(sides, axis=0), said)
 
@@ -205,6 +186,7 @@ def _lost(impacts: Impacts, goals: Sequence[Goal]) -> Finding:
     for goal in goals:
         push, (before, after) = impacts.impulses[goal.reaction_label], impacts.rates(goal)
         gained = gained + push * (before + after) / 2.0
+        gained = gained - np.abs(push) * impacts.left_out.rates[goal] / 2.0
         terms = terms + np.abs(push) * (np.abs(before) + np.abs(after))
     return impacts.judged("energy", gained, terms, "energy is gained")
 
@@ -212,39 +194,37 @@ def _lost(impacts: Impacts, goals: Sequence[Goal]) -> Finding:
 def _contact(impacts: Impacts, contact: Any) -> Iterator[Finding]:
     """Check that a contact pushes, and that its friction stays in its cone."""
     name, push, rubs = contact.name, *impacts.pushes(contact)
-    yield impacts.judged(f"{name} never pulls", -push, np.abs(push), "it pulls", among="pushes")
+    pull = -push - impacts.left_out.impulses[contact]
+    yield impacts.judged(f"{name} never pulls", pull, np.abs(push), "it pulls", among="pushes")
     if contact.sticking:
         limit = impacts.of(contact.static) * push
         subject = f"{name} never {RUBS}"
         yield impacts.judged(subject, rubs - limit, rubs + limit, f"it {RUBS}", among="pushes")
 
 
-def _rebounds(impacts: Impacts, along: Expressions, contacts: Sequence[Any]) -> Iterator[Finding]:
+def _rebounds(impacts: Impacts, contacts: Sequence[Any]) -> Iterator[Finding]:
     """Hold the rates of gaps after impacts against Newton's law.
-
-    A bounce that is left out may be slow beside the fastest that the gap changes in the whole run;
-    late in time, gaps count as closed that change in its rounding.
 
     All laws agree where one contact alone is struck, without friction. Where a gap that opens is
     closed again by others, there are several impacts at one instant, of which only the end is
     known.
     """
-    certificate = along.certificate
+    certificate = impacts.before.certificate
     pushes, rubs = np.array([impacts.pushes(one) for one in contacts]).swapaxes(0, 1)
     before, after = np.array([impacts.rates(one) for one in contacts]).swapaxes(0, 1)
-    usual = certificate.scale("impacts rates", np.abs(before) + np.abs(after))
+    certificate.scale("impacts rates", np.abs(before) + np.abs(after))
+    lowest = np.array([impacts.left_out.lowest[one] for one in contacts])
     taking = pushes > PUSHING * np.max(pushes, axis=0)
-    once = ~np.any(taking & (before > impacts.left_out * usual), axis=0)
+    once = ~np.any(taking & (before > lowest), axis=0)
     alone = (np.sum(taking, axis=0) == 1) & (np.max(rubs, axis=0) == 0.0)
     known = once & (alone | (certificate.law == "newton"))
-    ticks = np.spacing(np.abs(impacts.before.certificate.starts))
-    lowest = np.maximum(impacts.left_out, 10.0 * np.sqrt(ticks / certificate.lasts))
-    for contact, took, low, high in zip(contacts, taking, before, after, strict=True):
+    rows = zip(contacts, taking, before, after, lowest, strict=True)
+    for contact, took, low, high, least in rows:
         subject = f"restitution of {contact.name}"
         wanted = -impacts.of(contact.restitution) * low
-        fastest = max(usual, float(np.nanmax(np.abs(rates_of(along, contact)), initial=0.0)))
         off: np.ndarray = np.abs(high - wanted)
-        off = np.where(wanted <= lowest * fastest, np.minimum(np.abs(high), off), off)
+        off = np.where(wanted <= least, np.minimum(np.abs(high), off), off)
+        off = off - impacts.left_out.rates[contact]
         off, terms = np.where(took & known, off, 0.0), np.abs(low) + np.abs(high)
         finding = impacts.judged(subject, off, terms, "it rebounds otherwise", among="rates")
         several, other = np.sum(took & ~once), np.sum(took & once & ~known)
@@ -263,6 +243,7 @@ def _thrown(impacts: Impacts, event: str, reset: Any, goal: Goal) -> Finding:
         return unchecked(CHECK, subject, "its constraints are imposed one after the other")
     before, after = impacts.rates(goal)
     fired = np.array([any(r.name == event for r in one.records) for one in impacts.rounds])
-    off = np.where(fired, np.abs(after + impacts.of(reset.restitution) * before), 0.0)
+    off = np.abs(after + impacts.of(reset.restitution) * before) - impacts.left_out.rates[goal]
+    off = np.where(fired, off, 0.0)
     terms = np.abs(before) + np.abs(after)
     return impacts.judged(subject, off, terms, "it rebounds otherwise", among="rates")

@@ -26,10 +26,11 @@ from daesolve.verification.audit.expressions import (
     BESIDE,
     Expressions,
     UncheckableError,
+    contacts_of,
     ideal_goals,
     names_of_states,
 )
-from daesolve.verification.audit.goal_checks import check_goals, contacts_of
+from daesolve.verification.audit.goal_checks import check_goals
 from daesolve.verification.audit.jump_checks import changed_values
 from daesolve.verification.audit.run_audit import Instants, check_passages
 
