@@ -274,9 +274,12 @@ class Transitions:
 
         What ends a run wherever it is past is not past yet, and the run may end before it is.
         """
-        if not self.tracks or not found:
+        if not self.tracks:
             return []
+        # A motion may end just before a zero, where no solver finds it.
         self.book.arrive(time, x, p)
+        if not found:
+            return []
         passing = at_once(self.book, self.problem, (time, x, p), found, accuracy)
         bars = self.stops & self._traits.whenever & ~self.switches
         return [guard for guard in passing if not bars[guard]]

@@ -310,3 +310,34 @@ def test_a_small_guard_of_time_alone_is_met_each_time(solver: ds.solvers.Solver 
     run = ds.solve(system, until=14.0, initial={"x_dot": 1.0}, solver=solver)
     expected = [(3 * math.pi + 2 * math.pi * turn - 4.8) / 3 for turn in range(6)]
     assert [event.time for event in run.events] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("resets", [True, False])
+@pytest.mark.parametrize("solver", ["taylor", ds.Taylor(engine="kernel"), "dop853"])
+def test_what_passes_at_the_end_of_a_run_to_rounding_happens_there_and_once(
+    solver: ds.solvers.Solver | str, resets: bool
+) -> None:
+    """The sines are before zero by the rounding of 2 pi t / T at 2 s, where T divides 2 s."""
+    x, d = ds.states(y="m"), ds.discrete(a=0.0, b=0.0, c=0.0)
+    periods = {"a": 0.1, "b": 0.2, "c": 0.3}
+    clocks = [
+        ds.Event(
+            name,
+            ca.sin(2 * math.pi * ds.time / period),
+            way,
+            ds.Reset({name: d[name] + 1}) if resets else ds.Record(),
+        )
+        for (name, period), way in zip(
+            periods.items(), (ds.RISING, ds.EITHER, ds.RISING), strict=True
+        )
+    ]
+    system = ds.ControlSystem(x, {"y": -x.y}, discrete=d, events=clocks)
+    run = ds.solve(system, until=2.0, initial={"y": 1.0}, solver=solver)
+    met = {name: [e.time for e in run.events if e.name == name and e.time > 0] for name in periods}
+    assert met["a"] == pytest.approx([0.1 * k for k in range(1, 21)], abs=1e-14)
+    assert met["b"] == pytest.approx([0.1 * k for k in range(1, 21)], abs=1e-14)
+    assert met["c"] == pytest.approx([0.3 * k for k in range(1, 7)], abs=1e-14)
+    assert run.audit().holds
+    later = ds.solve(system, until=2.45, initial=run, solver=solver)
+    met = {name: [e.time for e in later.events if e.name == name] for name in periods}
+    assert {name: len(times) for name, times in met.items()} == {"a": 4, "b": 4, "c": 2}

@@ -35,6 +35,8 @@ AT_ONCE = 1e-9
 
 def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
     """Do what is due at the start of a run; return where it continues and, if it ends, how."""
+    fired = _fired(run.prepared).items()
+    run.record.recent = [(name, here.time, tuple(guards)) for name, guards in fired]
     if run.prepared.resting:
         run.record.events.append(Happening(here.time, AT_REST, here))
         run.sample_event(here)
@@ -46,6 +48,30 @@ def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
         return here, stop
     going_on(run.prepared, run.transitions, (here.time, here.state, run.values(here)))
     return through(run, run.transitions, here, ())
+
+
+def at_end(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
+    """Do what is due where a run is complete; return where it ends and, if otherwise, how.
+
+    A guard that would pass zero within the rounding of the time passes there: rounding alone says
+    whether a solver finds it before.
+    """
+    problem, transitions = run.prepared.problem, run.transitions
+    if not problem.guarded:
+        return here, None
+    values, rates = guard_evaluator(problem)(here.time, here.state, run.values(here))
+    ways = np.array([event.direction.value for event in problem.guarded])
+    speeds = run.sign * rates
+    soon = np.isfinite(speeds) & (values * speeds < 0.0) & (ways * speeds >= 0.0)
+    soon &= np.abs(values) <= run.record.near(here.time) * np.abs(speeds)
+    hits = [EventHit(guard, here.time, here.state) for guard in np.flatnonzero(soon).tolist()]
+    for hit in hits:
+        if transitions is None or not transitions.switches[hit.index]:
+            run.happened(hit, here)
+    due = [hit for hit in hits if problem.guarded[hit.index].then.interrupts]
+    if due and transitions is not None:
+        return through(run, transitions, here, due)
+    return here, endings.stopped_by(problem.guarded[due[0].index], here.time) if due else None
 
 
 def going_on(prepared: Prepared, transitions: Transitions, place: Place) -> None:

@@ -24,7 +24,7 @@ from daesolve.core.run.integration.endings import (
     ended_at_sample,
     judged,
 )
-from daesolve.core.run.integration.event_handling import at_start
+from daesolve.core.run.integration.event_handling import at_end, at_start
 from daesolve.core.run.integration.loop import next_boundary, to_boundary
 from daesolve.core.run.integration.record import Boundary, RunRecord
 from daesolve.core.run.integration.replay import (
@@ -179,7 +179,8 @@ class _Run:
                 if self.progress is not None:
                     self.progress(here.time, state.monitor, state.record.event_count)
                 if verdict is None and boundary == self.prepared.until:
-                    verdict = (Outcome.COMPLETED, "")
+                    here, verdict = at_end(state, here)
+                    verdict = verdict or (Outcome.COMPLETED, "")
                 elif verdict is None:
                     state.segments += 1
                     here, verdict = self._kept(here, interrupted=interrupted())
