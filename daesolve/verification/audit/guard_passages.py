@@ -54,6 +54,8 @@ POLE = 1e4
 """How many times its usual value a guard is on both sides of a pole."""
 MOST = 10_000
 """So many more parts than steps there are at most, about."""
+LATE = 1e-14
+"""The part of its end by which a run may end before a passage that counts as one at its end."""
 BESIDE_IT = 1e-8
 """How far before and behind an event, as a part of its step, a guard tells that it jumps."""
 
@@ -108,6 +110,8 @@ def _event(
         missing += passages_without(parts, known, event.direction.value, own, pole, certificate)
         if event.then.interrupts and event.direction.value and not event.then.counts_past:
             missing += _put_past(certificate, values, event, own)
+        if not event.then.interrupts or not event.then.counts_past:
+            missing += _at_end(along, guard, (parts, known), event.direction.value, own)
     if not missing:
         yield _fired(along, event, guards, told, records)
         return
@@ -213,6 +217,34 @@ def _put_past(
         if len(resets) <= (step > 0) and not np.any(same_instant(time, known)):
             missing.append(time)
     return missing
+
+
+def _at_end(
+    along: Expressions,
+    guard: Guard,
+    divided: tuple[Certificate, np.ndarray],
+    direction: int,
+    known: np.ndarray,
+) -> list[float]:
+    """Return the end of a run if a guard passes there to rounding, without its event.
+
+    Only a guard so steep that the rounding of the time moves it by more than its own is judged. Of
+    the parts of steps (`divided`), the polynomial tells the rate.
+    """
+    certificate, values = divided
+    last, length = fine(values[-1:])[0], float(certificate.lengths[-1])
+    end = float(certificate.starts[-1]) + length
+    rate = float(last[-3:] @ [0.5, -2.0, 1.5]) * (len(FINE) - 1) / abs(length)
+    moves = LATE * abs(end) * abs(rate)
+    least = max(LEAST, BESIDE * along.certificate.accuracy) * float(np.max(np.abs(values)))
+    if not (np.isfinite(moves) and moves > least and direction * rate >= 0.0):
+        return []
+    near = APART * abs(length) + 2.0 * LATE * abs(end)
+    if np.any(np.abs(known - end) <= near):
+        return []
+    final = np.array([len(along.certificate.starts) - 1])
+    value = float(at_events(along, guard, final, np.ones(1))[0])
+    return [end] if abs(value) <= moves else []
 
 
 def _fired(

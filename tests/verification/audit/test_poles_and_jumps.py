@@ -126,3 +126,17 @@ def test_a_periodic_table_of_an_angle_holds_where_the_motion_turns_round_at_a_no
     work = [spline.integrate(0.0, phi) for phi in run["phi"]]
     np.testing.assert_allclose(run["phi_dot"] ** 2 / 2, np.add(0.5, work), rtol=0, atol=1e-9)
     assert run.audit().holds, str(run.audit())
+
+
+@pytest.mark.parametrize("way", [ds.RISING, ds.EITHER])
+def test_an_audit_misses_the_event_of_a_passage_at_the_end_of_a_run(way):
+    """At 2 s the sine is before zero by its rounding alone."""
+    x = ds.states(y="m")
+    tick = ds.Event("tick", ca.sin(2 * math.pi * ds.time / 0.1), way, ds.Record())
+    system = ds.ControlSystem(x, {"y": -x.y}, events=[tick])
+    certificate = certified(ds.solve(system, 2.0, {"y": 1.0}))
+    assert audit(certificate).holds
+    assert certificate.events[-1].time == 2.0
+    unfinished = replace(certificate, events=certificate.events[:-1])
+    (objection,) = [f for f in audit(unfinished).findings if "no event" in str(f)]
+    assert "at t = 2 s" in str(objection)
