@@ -27,6 +27,7 @@ from daesolve.core.posing.goals import (
 )
 from daesolve.core.posing.symbols import Parameters
 from daesolve.core.system.posed import PosedMechanics
+from daesolve.errors import UnsupportedError
 
 DIGITS = 12
 """To how many digits the ratio of two slips that are one is known."""
@@ -159,6 +160,33 @@ def brakes_of(system: PosedMechanics) -> list[Brake]:
     if not contacts and not _depend(system, laws):
         return []
     return [Brake(goal, system.discrete) for goal in laws]
+
+
+def check_laws_in_space(system: PosedMechanics) -> None:
+    """Refuse laws that hold what contacts in space hold as well.
+
+    Each bears a share of one reaction then, which is a vector, under a limit of its own.
+
+    Raises
+    ------
+    UnsupportedError
+        The slip of a law depends on those of a contact in space.
+    """
+    contacts = [one for one in contacts_of(system.goals) if one.in_space is not None]
+    laws: dict[str, list[ca.SX]] = {}
+    for goal in system.goals:
+        if isinstance(goal, Sticking):
+            laws.setdefault(goal.law, []).append(ca.SX(goal.residual))
+    for law, slips in laws.items():
+        for contact in contacts:
+            own = [ca.SX(goal.residual) for goal in contact.sticking]
+            count, rows = slip_rows(system, [*own, *slips])
+            if rank(rows) < rank(rows[: count + len(own)]) + len(slips):
+                raise UnsupportedError(
+                    f"the law of dry friction {law!r} and the contact {contact.name!r} hold the "
+                    "same slip in space, and which of them gives way first is not decided: let "
+                    "one of them bear the friction of both, or use a smooth law"
+                )
 
 
 def _depend(system: PosedMechanics, laws: Sequence[Sticking]) -> bool:

@@ -12,6 +12,7 @@ from daesolve.contact.posing.brakes import (
     Brake,
     Rubbing,
     brakes_of,
+    check_laws_in_space,
     friction_limit,
     shared_name,
     without_own_events,
@@ -76,6 +77,7 @@ def complete_contacts(system: PosedMechanics) -> dict[str, object]:
     if not contacts and not brakes:
         return {}
     _check_held(system.goals, contacts, system.pairs)
+    check_laws_in_space(system)
     events = without_own_events(system, brakes)
     discrete, events = _with_contacts(system.discrete, events, contacts, brakes)
     others = [part for part in system.additions if not isinstance(part, PosedContacts)]

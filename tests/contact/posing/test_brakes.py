@@ -228,3 +228,25 @@ def test_impacts_move_a_body_that_a_brake_holds():
     assert run.end_state["z"] == pytest.approx(0.5, abs=1e-12)
     assert run.end_state["x"] == pytest.approx(0.0, abs=1e-12)
     assert not run.audit().contradictions
+
+
+@pytest.mark.parametrize("along", [["x", "y"], ["x"], ["x", "turn"], ["turn"]])
+def test_a_law_that_holds_the_slip_of_a_contact_in_space_is_refused(along):
+    """Their limits are of one vector, of which each would bear a part that nothing tells."""
+    q = ds.coordinates(x="m", y="m", z="m", turn="rad")
+    ground = ds.Contact("ground", q.z, slip=(q.dot.x, q.dot.y), friction=0.3)
+    slip = ca.vertcat(*[q.dot[name] for name in along])
+    rub = Coulomb(0.2).act("rub", slip, ca.SX(4.0))
+    posed = {
+        "kinetic": ca.sumsqr(q.dot.vector) / 2,
+        "potential": GRAVITY * q.z,
+        "force": dict(zip(along, ca.vertsplit(rub.force), strict=True)),
+        "goals": [ground, *rub.goals],
+        "discrete": rub.discrete,
+        "events": rub.events,
+    }
+    if along == ["turn"]:  # Another slip: they have nothing to do with each other.
+        ds.MechanicalSystem(q, **posed)
+        return
+    with pytest.raises(ds.errors.UnsupportedError, match="'rub' and the contact 'ground' hold the"):
+        ds.MechanicalSystem(q, **posed)
