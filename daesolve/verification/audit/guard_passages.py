@@ -46,6 +46,9 @@ OWN = {ACCUMULATED, REST, JAM}
 """The events that the library adds to contacts and guides."""
 ROUGH = 1e-6
 """The part of the largest value of a guard in a step that its polynomial may miss."""
+DOUBTED = 100.0 * ROUGH
+"""The part of it below which the guard itself tells its sign: a polynomial may miss more at a kink
+than it shows."""
 ENDS_APART = 1e-4
 """The part of its value by which it jumps between two parts, whose ends are not as good."""
 SHORTEST = 2.0**-32
@@ -107,7 +110,10 @@ def _event(
         values = np.where(kept[:, None], 0.0, values)
         own = np.array([record.time for record in records if guard.place in record.fired])
         parts, known, pole = divided(along, guard, values)
-        missing += passages_without(parts, known, event.direction.value, own, pole, certificate)
+        exact = None if parts is certificate else partial(at_events, Expressions(parts), guard)
+        missing += passages_without(
+            parts, known, event.direction.value, own, pole, certificate, exact
+        )
         if event.then.interrupts and event.direction.value and not event.then.counts_past:
             missing += _put_past(certificate, values, event, own)
         if not event.then.interrupts or not event.then.counts_past:
@@ -165,13 +171,19 @@ def passages_without(
     known: np.ndarray,
     pole: float = np.inf,
     whole: Certificate | None = None,
+    exact: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> list[float]:
     """Return when a guard (n, NODES) passes zero in a direction without one of the known events.
 
     It passes at no pole, where it is beyond a value on both sides. The steps may be parts of those
-    of the whole run.
+    of the whole run. `exact` tells what the guard itself is in these, where polynomials overshoot
+    zero at a kink.
     """
     values, lengths = np.clip(fine(guard), -pole, pole), np.abs(certificate.lengths)
+    if exact is not None:
+        sizes = np.maximum(np.max(np.abs(values), axis=1, keepdims=True), pole / POLE)
+        steps, places = np.nonzero(np.abs(values) <= DOUBTED * sizes)
+        values[steps, places] = exact(steps, FINE[places]) if steps.size else 0.0
     zero = NOTHING * np.max(np.abs(values), axis=1) + 10.0 * certificate.unresolved(guard)
     # A guard that begins at zero goes on from where the steps of its solver leave it.
     zero += max(LEAST, BESIDE * certificate.accuracy) * np.max(np.abs(values), initial=0.0)

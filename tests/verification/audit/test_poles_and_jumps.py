@@ -140,3 +140,12 @@ def test_an_audit_misses_the_event_of_a_passage_at_the_end_of_a_run(way):
     unfinished = replace(certificate, events=certificate.events[:-1])
     (objection,) = [f for f in audit(unfinished).findings if "no event" in str(f)]
     assert "at t = 2 s" in str(objection)
+
+
+def test_an_audit_holds_where_a_guard_with_a_kink_only_touches_zero():
+    x = ds.states(y="m", s="m")
+    touch = ds.Event("touch", ca.fabs(ca.sin(3 * ds.time)), ds.EITHER, ds.Record())
+    system = ds.ControlSystem(x, {"y": -x.y, "s": 1.0}, events=[touch])
+    run = ds.solve(system, 3.0, {"y": 1.0, "s": 0.0})
+    assert not run.events
+    assert run.audit().holds
