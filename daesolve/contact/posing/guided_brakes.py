@@ -87,9 +87,9 @@ def guided_laws(system: PosedMechanics) -> list[Sticking]:
 
     Others are prescribed, and their laws act for themselves.
     """
-    if not pairs_of(getattr(system, "pairs", ())):
-        return []  # Control systems have none.
     laws = [goal for goal in system.goals if isinstance(goal, Sticking)]
+    if not laws or not pairs_of(system.pairs):
+        return []
     return [goal for goal in laws if _is_free(ca.SX(goal.residual), system)]
 
 
