@@ -145,7 +145,7 @@ class PlaneContact(Supporting):
         flat = touch.surface.lies_flat(touch.end)
         if flat.is_zero():
             return ()
-        closed = self.goal.values.vector[0] if isinstance(self.goal, Contact) else 1
+        closed = self.goal.touching if isinstance(self.goal, Contact) else 1
         counts = flat * closed
         across = ca.cross(touch.frame.axis(2), touch.plane.axis(2))
         upright = ca.sumsqr(across) - FLAT**2

@@ -147,7 +147,7 @@ class BodySupport:
         outputs |= _slips(name, slip)
         if self.law is None:
             return Contribution((goal,), events=events, outputs=outputs, discrete=discrete)
-        touching = goal.values.vector if isinstance(goal, Contact) else 1.0
+        touching = goal.touching if isinstance(goal, Contact) else 1.0
         own = Contribution((goal,), events=events, outputs=outputs, discrete=discrete)
         return merged([own, self._rubbing(self.law, slip, goal.reaction, touching)])
 

@@ -24,7 +24,7 @@ def block(law, push, parameters=NONE, *, lift=0.0, carried=0.0, stiffness=0.0, u
     q = ds.coordinates(**names, z="m")
     floor = ds.Contact("floor", q.z) if unilateral else ds.Holonomic("floor", q.z)
     slip = q.dot.vector[:-1] - carried
-    touching = floor.values.vector if unilateral else 1.0
+    touching = floor.touching if unilateral else 1.0
     rubs = law.act("floor", slip, floor.reaction, touching)
     acting = ca.vertcat(*push, lift - GRAVITY)
     return ds.MechanicalSystem(

@@ -139,6 +139,11 @@ class Contact(Holonomic):
         self._rub(slips)
 
     @property
+    def touching(self) -> ca.SX:
+        """1.0 while it is closed, 0.0 while it is open."""
+        return self.values[self.held_by]
+
+    @property
     def resting(self) -> ca.SX:
         """Whether it rests with an undetermined share of the load; zero for a smooth contact."""
         name = f"rests_{self.name}"
@@ -199,7 +204,7 @@ class Contact(Holonomic):
     @property
     def most(self) -> ca.SX:
         """The largest friction while it sticks, N."""
-        return self.static * self.values[self.held_by] * self.reaction
+        return self.static * self.touching * self.reaction
 
     @property
     def direction(self) -> ca.SX:

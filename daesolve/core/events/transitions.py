@@ -315,6 +315,16 @@ class Transitions:
         guards = list(fired)
         return next((law for law in self.laws if law.follows(guards)), None)
 
+    def follower_from(
+        self, place: Place, fired: list[int]
+    ) -> tuple[SwitchingLaw | None, list[int]]:
+        """Return the law that integrates what follows from here, and the guards that are due."""
+        law = self.follower(fired) if fired else None
+        if law is None or not law.keeps_still(*place):
+            return law, fired
+        # It is held: that it is slow is no news, and others decide.
+        return None, [guard for guard in fired if not law.follows([guard])]
+
     def held(
         self,
         time: float,

@@ -220,7 +220,8 @@ def _due(
         for guard in stops:
             if guard not in switches:
                 run.happened(EventHit(guard, here.time, here.state), here)
-        law, switches = _follower(run, transitions, here, switches)
+        place = here.time, here.state, run.values(here)
+        law, switches = transitions.follower_from(place, switches)
         if law is not None:
             here, found, verdict, rests = _followed(run, law, here)
             if verdict is not None or rests:
@@ -236,17 +237,6 @@ def _due(
             return here, endings.stopped_by(guarded[stops[0]], here.time), False
         if rests or not switches:
             return here, None, rests
-
-
-def _follower(
-    run: RunState, transitions: Transitions, here: Boundary, switches: list[int]
-) -> tuple[SwitchingLaw | None, list[int]]:
-    """Return the law that follows the motion from here, if any, and the guards that are due."""
-    law = transitions.follower(switches) if switches else None
-    if law is None or not law.keeps_still(here.time, here.state, run.values(here)):
-        return law, switches
-    # It is held: that it is slow is no news, and others decide.
-    return None, [guard for guard in switches if not law.follows([guard])]
 
 
 def past_at_start(prepared: Prepared, place: Place, guards: np.ndarray) -> int | None:
