@@ -121,7 +121,7 @@ def test_pictures_of_a_gif_differ_where_the_bodies_are(tmp_path):
 def test_a_page_holds_every_shape_of_every_picture(tmp_path):
     shown = animate(moving(EVERY), tmp_path / "point.html", **SHORT)
     reader, data = parsed((tmp_path / "point.html").read_text(encoding="utf-8"))
-    assert reader.tags.count("script") == 3
+    assert reader.tags.count("script") == 4
     assert reader.sources == ["data:,"]
     count = data["count"]
     times = np.linspace(data["begin"], data["end"], count)
