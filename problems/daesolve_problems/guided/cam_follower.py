@@ -46,6 +46,13 @@ if TYPE_CHECKING:
 
 
 BUSHINGS = ("lower", "upper")
+ABOVE: dict[str, Any] = {
+    "loc": "lower center",
+    "bbox_to_anchor": (0.5, 1.0),
+    "frameon": False,
+    "fontsize": "small",
+}
+"""Where a legend hides no curve."""
 
 
 LOADS: dict[str, Any] = {
@@ -182,11 +189,11 @@ def lift(document: Document) -> Figure:
     height.set_ylabel("height of the roller (mm)")
     if "cam_height" in document["outputs"]:
         height.plot(times, 1e3 * column(document, "cam_height"), "--", label="on the cam")
-        height.legend(frameon=False)
+        height.legend(**ABOVE)
     for name, label in (("cam_force", "cam"), ("lower", "lower edge"), ("upper", "upper edge")):
         forces.plot(times, column(document, name), linewidth=1.2, label=label)
     forces.set_ylabel("force (N)")
-    forces.legend(frameon=False)
+    forces.legend(ncols=3, **ABOVE)
     return figure
 
 
