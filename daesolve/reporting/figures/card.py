@@ -34,7 +34,8 @@ def card(document: Document) -> Figure | None:
     instant = max(seen.instants, key=_extent)
     limits = _limits(seen, instant)
     with style():
-        figure = Figure(figsize=SIZE, layout="none")
+        figure = Figure(figsize=SIZE)
+        figure.set_layout_engine("none")
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         paint_backdrop(axes, seen, limits, 1.0)
         for body in instant.bodies:
