@@ -55,7 +55,7 @@ class VariantState:
         return self.free + loaded @ answer.reactions
 
 
-class Balance:
+class BodyBalance:
     """The balance of a body in a place, whatever its supports do.
 
     Accelerations and the multipliers of all other constraints are eliminated. What remains is a

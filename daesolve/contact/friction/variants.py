@@ -23,7 +23,7 @@ from daesolve.contact.complementarity.properties import (
     w_property,
 )
 from daesolve.contact.friction.planar_slips import PlanarSlips
-from daesolve.contact.friction.support_balance import Balance, VariantState, along_of_others
+from daesolve.contact.friction.support_balance import BodyBalance, VariantState, along_of_others
 from daesolve.contact.friction.variant_forms import (
     FORMS,
     NUMBERS,
@@ -135,14 +135,14 @@ class VariantProblem:
         x, turned, p, values = self._placed(state, time, direction, numbers, senses)
         parts = self.dynamics.matrices(time, x, p)
         columns = [np.asarray(column) for column in self._columns(time, turned, p)]
-        return Balance(self.dynamics, self.guides, parts).at(columns, values)
+        return BodyBalance(self.dynamics, self.guides, parts).at(columns, values)
 
     def in_place(
         self, x: np.ndarray, time: float, numbers: np.ndarray
     ) -> Callable[[np.ndarray], VariantState]:
         """Return a direction (nv,) -> the equations, for a body at rest in a place; see `at`."""
         _, turned, p, _ = self._placed(x, time, None, numbers, {})
-        balance = Balance(self.dynamics, self.guides, self.dynamics.matrices(time, x, p))
+        balance = BodyBalance(self.dynamics, self.guides, self.dynamics.matrices(time, x, p))
         split, first = self.dynamics.position_count, True
 
         def at(direction: np.ndarray) -> VariantState:
@@ -157,7 +157,7 @@ class VariantProblem:
             columns = [np.asarray(column) for column in self._columns(time, state, own)]
             here = balance
             if self.guides.brakes:  # Their friction is a load against the direction.
-                here = Balance(self.dynamics, self.guides, self.dynamics.matrices(time, x, own))
+                here = BodyBalance(self.dynamics, self.guides, self.dynamics.matrices(time, x, own))
             found = here.at(columns, values, pushing=first)
             first = False
             return found

@@ -174,9 +174,9 @@ class GuardBook:
         passed &= (along > 0.0) | (reach >= 0.0)
         self.armed[passed] = False
         for guard in np.flatnonzero(passed & (along <= self.tolerances)).tolist():
-            speed = abs(seen.rates[guard])
-            if speed > 0.0:
-                self.passed[guard] = time + 2.0 * self.tolerances[guard] / speed
+            if (speed := abs(seen.rates[guard])) > 0.0:
+                after = max(self.tolerances[guard] / speed, np.spacing(abs(time)))
+                self.passed[guard] = time + 2.0 * after
 
     @property
     def plain(self) -> bool:

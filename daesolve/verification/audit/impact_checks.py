@@ -28,7 +28,7 @@ from daesolve.verification.audit.expressions import Expressions, contacts_of
 from daesolve.verification.audit.goal_checks import RUBS
 from daesolve.verification.audit.guard_passages import posed_events
 from daesolve.verification.audit.judgement import attempt, judge
-from daesolve.verification.audit.left_out_bounces import LeftOut, left_out_of
+from daesolve.verification.audit.left_out_bounces import LeftOutBounces, left_out_of
 from daesolve.verification.audit.rounds import Round, at_instants
 
 CHECK = "impulses"
@@ -58,7 +58,7 @@ class Impacts:
     impulses: Mapping[str, np.ndarray]
     before: Expressions
     after: Expressions
-    left_out: LeftOut
+    left_out: LeftOutBounces
 
     def of(self, expression: Any) -> np.ndarray:
         """Return an expression before them, (n,)."""

@@ -6,7 +6,8 @@ A gap counts as zero below z, and a contact stays closed where it would leave it
 
 as after a fall through z. v' are the accelerations with all contacts loose, and all other
 constraints kept. The impulses that stop such rates are not recorded. They are up to P = |A_ss|^-1 w
-at the contacts s that stay closed, A being the response of all rates to impulses there.
+at the contacts s that stay closed, A being the response of all rates to impulses there, and those
+of friction up to mu P.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ SINGULAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class LeftOutBounces:
     """What may be left out of n impacts.
 
     Parameters
@@ -75,7 +76,7 @@ def left_out_of(
     after: Expressions,
     contacts: Sequence[Any],
     others: Sequence[Goal],
-) -> LeftOut:
+) -> LeftOutBounces:
     """Return what may be left out of impacts.
 
     Parameters
@@ -85,7 +86,8 @@ def left_out_of(
     contacts, others
         All contacts, and further goals.
     """
-    goals, count = [*contacts, *others], len(contacts)
+    slips = [slip for contact in contacts for slip in contact.sticking]
+    goals, count = [*dict.fromkeys([*contacts, *others, *slips])], len(contacts)
     free, thrown, slopes, changes = _responses(before, goals, count)
     pulls = (np.abs(slopes[:, :count]) @ np.abs(free)[..., None])[..., 0]
     pulls += np.abs(changes[:, :count])
@@ -106,13 +108,24 @@ def left_out_of(
     pushed = impulses.T[..., None]
     rates = (np.abs(responses) @ pushed)[..., 0].T
     momenta = (np.abs(slopes[:, :count]).swapaxes(1, 2) @ pushed)[..., 0].T
-    return LeftOut(
+    for contact in contacts:
+        for slip in contact.sticking:
+            across = np.abs(slopes[:, goals.index(slip)])
+            rubbed = _friction(before, contact) * impulses[contacts.index(contact)]
+            momenta += (across * rubbed[:, None]).T
+    return LeftOutBounces(
         dict(zip(contacts, lowest, strict=True)),
         dict(zip(contacts, impulses, strict=True)),
         dict(zip(goals, rates, strict=True)),
         momenta,
         np.sum(impulses * lowest, axis=0),
     )
+
+
+def _friction(before: Expressions, contact: Any) -> np.ndarray:
+    """Return the largest coefficient of friction of a contact before impacts, (n,)."""
+    values = before.measured(("static friction", contact.name), ca.SX(contact.static))
+    return np.abs(values[0][:, 0])
 
 
 def _gaps(along: Expressions, before: Expressions, contact: Any) -> tuple[np.ndarray, np.ndarray]:

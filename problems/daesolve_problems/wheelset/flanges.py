@@ -31,6 +31,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
+from daesolve.errors import OutOfRangeError
 from daesolve.multibody.drawing import Arrow, Drawing, Outline, Shape
 from daesolve.typing import BoundCase
 from daesolve_problems.figures import Document, new_figure, series
@@ -127,7 +128,18 @@ def _kinetic(vehicle: Vehicle) -> ca.SX:
 def start(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Start with both treads on their rails."""
+    """Start with both treads on their rails, and no flange beyond its rail.
+
+    Raises
+    ------
+    OutOfRangeError
+        The axle would start beyond its free play.
+    """
+    most, play = abs(given.get("y", 0.0)), parameters["play"]
+    if most > play:
+        raise OutOfRangeError(
+            f"parameter 'play' is {play!r}, but must be {most!r} or more, where the axle starts"
+        )
     still = dict.fromkeys(
         [
             f"{name}{dot}"
