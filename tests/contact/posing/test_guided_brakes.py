@@ -129,6 +129,7 @@ def laws_of(static, count):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("solver", "exact"), [("taylor", 1e-12), ("dop853", 1e-11)])
 @pytest.mark.parametrize(("static", "count"), [(None, 1), (1.5, 1), (1.5, 2)])
 @pytest.mark.parametrize(("push", "until"), [((30.0, 2.0), 3.0), ((40.0, 6.0), 1.5)])
@@ -144,6 +145,7 @@ def test_a_drawer_with_brakes_rests_under_the_sum_of_what_all_bear(
     assert run["heat"][-1] * GUIDE == pytest.approx(-run["friction_work"][-1] * BRAKE, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_limit_that_fades_lets_the_body_go_against_its_last_slip():
     """Only the brake changes while it rests: it lets go where 8 N + 3 N (1 - t) fall to 9.5 N."""
     push = 9.5
