@@ -35,6 +35,7 @@ LIVE = {
     "rolling-disc": {None: {}},
     "spinning-top": {None: {}},
     "four-bar": {None: {}},
+    "walker": {"long": {}},
 }
 """The cases of problems that have live pages, and the options of their runs."""
 BRIEF = 0.2 if os.environ.get("DAESOLVE_GALLERY") == "brief" else 1.0

@@ -3,7 +3,8 @@
 A drawing is a list of shapes in a plane or in space. Their quantities are numbers, names of a
 run's series (states, outputs, reactions, the time "t"), names of its parameters, or forms of these;
 angles are in rad. `evaluate` places the shapes at a sample, which is all that a renderer needs;
-`Pose` and `ring` help with bodies in space. `to_json` and `from_json` keep a drawing in the file of
+`Pose` and `ring` help with bodies in space, `sum_over_events` with what
+events add up to. `to_json` and `from_json` keep a drawing in the file of
 its run.
 
 Examples
@@ -51,6 +52,7 @@ from daesolve.multibody.drawing.solids import (
     tiles,
     wheel,
 )
+from daesolve.multibody.drawing.sums import sum_over_events
 
 __all__ = [
     "Arrow",
@@ -83,6 +85,7 @@ __all__ = [
     "names",
     "ring",
     "series_of",
+    "sum_over_events",
     "tiles",
     "to_json",
     "wheel",

@@ -13,7 +13,8 @@ from pathlib import Path
 import casadi as ca
 
 from daesolve.errors import MissingPackageError, UnsupportedError
-from daesolve.export.fmu.exporting import Unit
+from daesolve.reporting.live.drawings import LiveDrawing
+from daesolve.reporting.live.posing import LiveRun
 
 SHIM = "page.c"
 COMPILER = "ziglang"
@@ -37,19 +38,8 @@ def check_compiler() -> None:
         raise MissingPackageError(COMPILER, "live")
 
 
-def compiled(unit: Unit, drift: ca.Function, drawn: ca.Function, derived: ca.Function) -> bytes:
-    """Return the WebAssembly module of a page.
-
-    Parameters
-    ----------
-    unit
-        Its unit.
-    drift
-        (t, x, p) -> the residuals that the page shows, named "page_drift".
-    drawn
-        (t, x, p, shown) -> the numbers of its drawing, named "page_drawn".
-    derived
-        p -> p with the values that follow from others, named "page_derived".
+def compiled(live: LiveRun, drawing: LiveDrawing) -> bytes:
+    """Return the WebAssembly module of a page, which contains the unit of a run and its drawing.
 
     Raises
     ------
@@ -57,11 +47,12 @@ def compiled(unit: Unit, drift: ca.Function, drawn: ca.Function, derived: ca.Fun
         There is no compiler, or it fails; the message ends with its last words.
     """
     check_compiler()
+    functions = [live.drift, drawing.function, drawing.added, live.following[0]]
     texts = {
-        **unit.texts,
+        **live.unit.texts,
         SHIM: files("daesolve.reporting.live").joinpath(SHIM).read_text("utf-8"),
-        "page.h": _sizes(unit, drift, drawn, derived),
-        "drawing.c": _code([drift, drawn, derived]),
+        "page.h": _sizes(live, drawing, functions),
+        "drawing.c": _code(functions),
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
@@ -75,17 +66,21 @@ def compiled(unit: Unit, drift: ca.Function, drawn: ca.Function, derived: ca.Fun
         return made.read_bytes()
 
 
-def _sizes(unit: Unit, drift: ca.Function, drawn: ca.Function, derived: ca.Function) -> str:
-    functions = drift, drawn, derived
+def _sizes(live: LiveRun, drawing: LiveDrawing, functions: Sequence[ca.Function]) -> str:
     numbers = {
-        "DRIFT": drift.nnz_out(0),
-        "DRAWN": drawn.nnz_out(0),
+        "DRIFT": live.drift.nnz_out(0),
+        "DRAWN": drawing.function.nnz_out(0),
+        "SUMS": len(drawing.counted),
         "WORK": max(function.sz_w() for function in functions),
         "INTEGERS": max(function.sz_iw() for function in functions),
         "ROWS": ROWS,
-        "POSITIONS": unit.prepared.dynamics.position_count,
+        "POSITIONS": live.prepared.dynamics.position_count,
     }
-    return "".join(f"#define PAGE_{name} {number}\n" for name, number in numbers.items())
+    counted = ", ".join(map(str, drawing.counted or (-1,)))
+    return (
+        "".join(f"#define PAGE_{name} {number}\n" for name, number in numbers.items())
+        + f"static const int PAGE_COUNTED[] = {{{counted}}};\n"
+    )
 
 
 def _code(functions: Sequence[ca.Function]) -> str:

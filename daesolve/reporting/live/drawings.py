@@ -12,9 +12,11 @@ import numpy as np
 
 from daesolve.core.encoding import is_list, is_mapping
 from daesolve.multibody.drawing import moves, names, to_json
+from daesolve.multibody.drawing.sums import FOLLOWED
 from daesolve.multibody.drawing.traced import Traced, column
 from daesolve.reporting.document import DrawingRule, document
 from daesolve.reporting.live.posing import LiveRun
+from daesolve.reporting.live.sums import EventSums
 from daesolve.reporting.sampling import Document
 
 SAMPLES, FEW = 200, 12
@@ -43,7 +45,10 @@ class LiveDrawing:
     periods
         Of those that are known up to multiples of a period.
     function
-        (t, x, p, shown) -> these numbers, named "page_drawn".
+        (t, x, p, shown, sums) -> these numbers, named "page_drawn".
+    added, counted
+        (t, x before, x after, p) -> what an event adds to each sum, named "page_added"; and the
+        index of the event that adds to it.
     fixed
         For each shape the parameters that it does not follow, though it should.
     axes
@@ -56,6 +61,8 @@ class LiveDrawing:
     columns: tuple[str, ...]
     periods: Mapping[str, float]
     function: ca.Function
+    added: ca.Function
+    counted: tuple[int, ...]
     fixed: tuple[tuple[str, ...], ...]
     axes: np.ndarray | None
     notes: tuple[str, ...]
@@ -73,27 +80,28 @@ class _Arguments:
             **{state.name: self.x[k] for k, state in enumerate(live.states)},
         }
         self.parameters = {name: self.p[k] for k, name in enumerate(problem.values)}
+        self.sums = EventSums(live, self.p)
 
     @property
     def all(self) -> list[ca.SX]:
         """In the order of the function."""
-        return [self.t, self.x, self.p, self.shown]
+        return [self.t, self.x, self.p, self.shown, self.sums.column]
 
     @property
     def moving(self) -> ca.SX:
         """What changes during a motion."""
-        return ca.vertcat(self.t, self.x, self.shown)
+        return ca.vertcat(self.t, self.x, self.shown, self.sums.column)
 
 
 def live_drawing(live: LiveRun) -> LiveDrawing:
     """Return the drawing of a run, so that a page can draw other motions."""
     arguments = _Arguments(live)
-    empty = ca.Function("page_drawn", arguments.all, [NOTHING])
+    empty = ca.Function("page_drawn", arguments.all, [NOTHING]), arguments.sums.function
     rule = live.origin.rule
     told = document(live.run.thinned(SAMPLES), live.origin.identity)
     known = None if rule is None else rule(told)
     if rule is None or known is None:
-        return LiveDrawing(None, (), {}, empty, (), None, ("It has no drawing.",))
+        return LiveDrawing(None, (), {}, *empty, (), (), None, ("It has no drawing.",))
     try:
         followed = rule(_traced(told, arguments))
     except Exception:  # It is a plugin's, and made for plain numbers.
@@ -137,6 +145,8 @@ def live_drawing(live: LiveRun) -> LiveDrawing:
         tuple(numbers.columns),
         numbers.periods,
         numbers.function,
+        arguments.sums.function,
+        tuple(arguments.sums.events),
         tuple(fixed[place] for place in kept),
         known.axes if known.in_space else None,
         tuple(notes),
@@ -158,6 +168,7 @@ def _traced(told: Document, arguments: _Arguments) -> dict[str, Any]:
         name: Traced(value, arguments.parameters[name]) if name in arguments.parameters else value
         for name, value in told["parameters"].items()
     }
+    traced[FOLLOWED] = arguments.sums.follow
     return traced
 
 
@@ -173,7 +184,7 @@ class _Numbers:
 
     @property
     def function(self) -> ca.Function:
-        """(t, x, p, shown) -> the numbers."""
+        """(t, x, p, shown, sums) -> the numbers."""
         column_ = ca.vertcat(NOTHING, *self.columns.values())
         return ca.Function("page_drawn", self.arguments.all, [ca.densify(column_)], {"cse": True})
 
@@ -220,7 +231,8 @@ class _Numbers:
             [series.get(name, [np.nan] * count) for name, _, _ in variables.shown], dtype=float
         ).reshape(len(variables.shown), count)
         values = live.prepared.values.reshape(-1, 1)
-        return np.array(told["times"]).reshape(1, -1), x, np.tile(values, count), shown
+        sums = self.arguments.sums.samples.reshape(-1, count)
+        return np.array(told["times"]).reshape(1, -1), x, np.tile(values, count), shown, sums
 
     def constants_with(self, name: str, value: float) -> dict[str, tuple[float, float]]:
         """Return the numbers that follow from parameters, before and with another value of one."""

@@ -3,13 +3,47 @@
  * It speaks to the unit as any importing tool does, by the functions of FMI 3.0.
  */
 
-#include "unit.c"
+#include <string.h>
+
+#include "unit.h"
 #include "page.h"
+
+/* (t, x before, x after, p) -> what an event adds to each sum; it is generated. */
+int page_added(const double **, double **, long long int *, double *, int);
+
+static double page_work[COUNT(PAGE_WORK)], before_resets[COUNT(MODEL_STATES)];
+static double sums[COUNT(PAGE_SUMS)], added[COUNT(PAGE_SUMS)];
+static long long int page_integers[COUNT(PAGE_INTEGERS)];
+
+static void remember(const Unit *unit) {
+  memcpy(before_resets, unit->now.x, sizeof before_resets);
+}
+
+static int counted(const Unit *unit, int event);
+
+/* Add up what the drawing counts over events. */
+static void add_up(const Unit *unit) {
+  if (PAGE_SUMS == 0) return;
+  const double *from[] = {&unit->now.time, before_resets, unit->now.x, unit->now.p};
+  double *to[] = {added};
+  page_added(from, to, page_integers, page_work, 0);
+  for (int k = 0; k < PAGE_SUMS; ++k) if (counted(unit, PAGE_COUNTED[k])) sums[k] += added[k];
+}
+
+#define BEFORE_RESETS remember
+#define AFTER_RESETS add_up
+#include "unit.c"
+
+/* Whether one of the guards of an event has fired. */
+static int counted(const Unit *unit, int event) {
+  for (int k = 0; k < MODEL_GUARDS; ++k) if (unit->fired[k] && MODEL_OWNER[k] == event) return 1;
+  return 0;
+}
 
 #define EXPORTED(name) __attribute__((export_name(#name), used))
 #define WORDS 65536 /* characters of the events between two looks */
 
-/* (t, x, p) -> residuals, and (t, x, p, shown) -> numbers of the drawing; they are generated. */
+/* (t, x, p) -> residuals, and (t, x, p, shown, sums) -> numbers of the drawing. */
 int page_drift(const double **, double **, long long int *, double *, int);
 int page_drawn(const double **, double **, long long int *, double *, int);
 /* p -> p with the values that follow from others. */
@@ -21,8 +55,6 @@ static fmi3Instance instance;
 static char reason[MESSAGE], happened[WORDS];
 static size_t said;
 static double rows[PAGE_ROWS * ROW], derived[COUNT(MODEL_VALUES)];
-static double page_work[COUNT(PAGE_WORK)];
-static long long int page_integers[COUNT(PAGE_INTEGERS)];
 static double reached;
 static int ended, lost, changed;
 
@@ -57,6 +89,7 @@ EXPORTED(begin) int page_begin(double tolerance, double start) {
   if (instance) fmi3FreeInstance(instance);
   reason[0] = 0;
   ended = lost = changed = 0;
+  memset(sums, 0, sizeof sums);
   page_forget();
   instance = fmi3InstantiateCoSimulation("page", MODEL_TOKEN, NULL, fmi3False, fmi3True, fmi3False,
                                          fmi3False, NULL, 0, NULL, hear, NULL);
@@ -205,7 +238,7 @@ static void look(double *row) {
   double *shown = row + 1 + 2 * MODEL_STATES;
   get(0, 1 + 2 * MODEL_STATES, row);
   get(1 + 2 * MODEL_STATES + MODEL_VALUES, MODEL_SHOWN, shown);
-  const double *from[] = {row, row + 1, ((const Unit *)instance)->now.p, shown};
+  const double *from[] = {row, row + 1, ((const Unit *)instance)->now.p, shown, sums};
   double *drift[] = {shown + MODEL_SHOWN}, *drawn[] = {shown + MODEL_SHOWN + PAGE_DRIFT};
   page_drift(from, drift, page_integers, page_work, 0);
   page_drawn(from, drawn, page_integers, page_work, 0);

@@ -133,7 +133,7 @@ def live(
         )
     end = _followed(live_, begin) if until is None else float(until)
     drawing = live_drawing(live_)
-    module = compiled(live_.unit, live_.drift, drawing.function, live_.following[0])
+    module = compiled(live_, drawing)
     checks, expected = _checked(live_, module, end)
     stored, run_ = live_.origin.identity, live_.run
     name = title({"problem": None, "case": None, "model": None, **stored}) or "Live run"

@@ -41,7 +41,16 @@ import scipy
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
-from daesolve.multibody.drawing import Camera, Circle, Drawing, Line, Polar, Trace
+from daesolve.multibody.drawing import (
+    Camera,
+    Circle,
+    Drawing,
+    Line,
+    Polar,
+    Trace,
+    sum_over_events,
+)
+from daesolve.multibody.drawing.traced import numbers
 from daesolve_problems.figures import Document, column, new_figure, series
 
 if TYPE_CHECKING:
@@ -238,17 +247,16 @@ def drawing(document: Document) -> Drawing:
     count = _spokes(document)
     spacing = 2.0 * p["half_angle"] if "half_angle" in p else 2.0 * math.pi / count
     hub, angle = _placed(document)
-    across = np.array([math.cos(slope), -math.sin(slope)])
-    normal = np.array([math.sin(slope), math.cos(slope)])
+    across = numbers([np.cos(slope), -np.sin(slope)])
+    normal = numbers([np.sin(slope), np.cos(slope)])
     places = hub[:, :1] * across + hub[:, 1:] * normal
     # Forwards is clockwise; a spoke points from the hub down.
     columns = {"hub_x": places[:, 0], "hub_y": places[:, 1]}
     columns |= {f"spoke_{k}": -math.pi / 2 - slope - angle - k * spacing for k in range(count)}
     centre = ("hub_x", "hub_y")
-    ends = [float(hub[:, 0].min()) - 2 * length, float(hub[:, 0].max()) + 2 * length]
     return Drawing(
         [
-            Line([tuple(s * across) for s in ends], role="ground"),
+            Line([tuple(end * across) for end in _ends(document)], role="ground"),
             Trace(centre, label="path of the hub"),
             *[
                 Line(
@@ -276,16 +284,27 @@ def _placed(document: Document) -> tuple[np.ndarray, np.ndarray]:
     p = document["parameters"]
     if "half_angle" not in p:
         states = [series(document, "states", name) for name in ("x", "y", "phi")]
-        return np.array(states[:2]).T, states[2]
-    times = series(document, "times")
-    steps = np.zeros_like(times)
-    for event in document["events"]:
-        if event["name"] == "strike":
-            steps[times > event["time"]] += 1.0
+        return np.column_stack(states[:2]), states[2]
+    steps = _steps(document)
     leaning = series(document, "states", "theta") - p["slope"]
-    along = 2.0 * p["length"] * math.sin(p["half_angle"]) * steps
+    along = 2.0 * p["length"] * np.sin(p["half_angle"]) * steps
     hub = [along + p["length"] * np.sin(leaning), p["length"] * np.cos(leaning)]
-    return np.array(hub).T, leaning + 2.0 * p["half_angle"] * steps
+    return np.column_stack(hub), leaning + 2.0 * p["half_angle"] * steps
+
+
+def _steps(document: Document) -> np.ndarray:
+    return sum_over_events(document, "strike", lambda event: 1.0)
+
+
+def _ends(document: Document) -> list[Any]:
+    """Return where the ground that is drawn begins and ends, along the slope."""
+    p = document["parameters"]
+    if "half_angle" in p:
+        stride, ways = 2.0 * p["length"] * np.sin(p["half_angle"]), _steps(document)
+    else:
+        stride, ways = 1.0, series(document, "states", "x")
+    margin = 3.0 * p["length"]
+    return [float(ways.min()) * stride - margin, float(ways.max()) * stride + margin]
 
 
 def portrait(document: Document) -> Figure:

@@ -37,7 +37,16 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.multibody.drawing import Camera, Circle, Dot, Drawing, Line, Polar, Trace
+from daesolve.multibody.drawing import (
+    Camera,
+    Circle,
+    Dot,
+    Drawing,
+    Line,
+    Polar,
+    Trace,
+    sum_over_events,
+)
 from daesolve_problems.figures import Document, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:
@@ -105,7 +114,10 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
 def drawing(document: Document) -> Drawing:
     """Draw both legs on the slope, which falls to the right, and the path of the hip."""
     slope = document["parameters"]["slope"]
-    foot = _feet(document)
+    # How far down the slope the foot that stands is, in legs.
+    foot = sum_over_events(
+        document, "heel_strike", lambda event: 2.0 * np.sin(event["after"]["theta"])
+    )
     theta, phi = (series(document, "states", name) for name in ("theta", "phi"))
     # The normal of the slope points up and ahead, to the right.
     normal = np.pi / 2 - slope
@@ -119,7 +131,7 @@ def drawing(document: Document) -> Drawing:
     hip = Polar(standing, 1.0, "standing")
     swinging = Polar(hip, 1.0, "swinging")
     ends = [float(foot.min()) - 2.0, float(foot.max()) + 2.0]
-    ground = [(s * float(np.cos(slope)), -s * float(np.sin(slope))) for s in ends]
+    ground = [(end * np.cos(slope), -end * np.sin(slope)) for end in ends]
     return Drawing(
         [
             Line(ground, role="ground"),
@@ -134,17 +146,6 @@ def drawing(document: Document) -> Drawing:
         series=columns,
         camera=Camera(hip, 3.0),
     )
-
-
-def _feet(document: Document) -> np.ndarray:
-    """Return how far down the slope the foot that stands is, at each sample, in legs."""
-    times = series(document, "times")
-    foot = np.zeros_like(times)
-    for event in document["events"]:
-        if event["name"] == "heel_strike" and "after" in event:
-            stride = 2.0 * np.sin(event["after"]["theta"])
-            foot[times > event["time"]] += stride
-    return foot
 
 
 def steps(document: Document) -> Figure:

@@ -36,7 +36,7 @@ def known():
 
 @pytest.fixture(scope="module")
 def module(known):
-    return compiled(known.unit, known.drift, live_drawing(known).function, known.following[0])
+    return compiled(known, live_drawing(known))
 
 
 def ends(known, module, given=(), end=END, kept=()):
@@ -106,7 +106,7 @@ def test_refusals_are_the_sentences_of_the_unit(known, module):
 def test_derived_values_follow_in_the_page():
     case = ds.problem("omni-rolling").case("twist")
     known = live_run(case.solve(10.0))
-    module = compiled(known.unit, known.drift, live_drawing(known).function, known.following[0])
+    module = compiled(known, live_drawing(known))
     found = ends(known, module, {("parameter", "platform_mass"): 1.3}, 10.0)
     other = case.changed({"platform_mass": 1.3}).solve(10.0)
     largest = [max(1.0, float(np.max(np.abs(other.states[name])))) for name in found]
@@ -121,3 +121,20 @@ def test_derived_values_follow_in_the_page():
 
 def test_a_start_value_of_the_run_is_that_of_the_page(known):
     assert dict(START)["x"] == next(one.value for one in known.sliders if one.name == "x")
+
+
+def test_what_a_drawing_adds_up_over_events_follows_another_motion():
+    """The way of the walker's foot on another slope is the sum of its strides there."""
+    case = ds.problem("walker").case("long")
+    known = live_run(case.solve(20.0))
+    drawing = live_drawing(known)
+    (slope,) = [slider.reference for slider in known.sliders if slider.name == "slope"]
+    with Machine(compiled(known, drawing)) as machine:
+        row = machine.rows((0.0, 20.0), 9, TOLERANCE, {slope: 0.0095})[-1]
+    other = case.changed({"slope": 0.0095}).solve(20.0)
+    strides = [
+        2.0 * np.sin(event.after["theta"]) for event in other.events if event.name == "heel_strike"
+    ]
+    assert len(strides) > 3
+    drawn = dict(zip(drawing.columns, row[len(row) - len(drawing.columns) :], strict=True))
+    assert drawn["foot_x"] == pytest.approx(sum(strides) * np.cos(0.0095), rel=1e-10)

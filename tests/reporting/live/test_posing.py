@@ -9,7 +9,15 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import MissingPackageError
-from daesolve.multibody.drawing import Circle, Dot, Drawing, Line, Polar, Trace
+from daesolve.multibody.drawing import (
+    Circle,
+    Dot,
+    Drawing,
+    Line,
+    Polar,
+    Trace,
+    sum_over_events,
+)
 from daesolve.reporting.live import compiling
 from daesolve.reporting.live.drawings import live_drawing
 from daesolve.reporting.live.page import live
@@ -97,7 +105,7 @@ def _values(moved, drawing, parameters=()):
     problem = moved.prepared.problem
     p = problem.value_vector({**problem.values, **dict(parameters)})
     shown = np.zeros(len(moved.unit.sheet.variables.shown))
-    numbers = np.asarray(drawing.function(0.0, moved.prepared.initial, p, shown)).ravel()
+    numbers = np.asarray(drawing.function(0.0, moved.prepared.initial, p, shown, [])).ravel()
     return dict(zip(drawing.columns, numbers, strict=True))
 
 
@@ -129,6 +137,44 @@ def test_parts_that_follow_from_the_whole_run_are_left_out_and_named():
     assert [shape["kind"] for shape in drawing.stored["shapes"]] == ["dot"]
     (note,) = drawing.notes
     assert "follow from the whole run" in note
+
+
+def test_sums_over_events_follow_what_events_add_after_their_resets():
+    def rule(document):
+        length = document["parameters"]["length"]
+        strikes = sum_over_events(
+            document,
+            "wall_contact_closed",
+            lambda event: event["after"]["x_dot"] * event["detail"]["y"] / length,
+        )
+        return Drawing([Dot(("strikes", 0.0))], series={"strikes": strikes})
+
+    moved, drawing = _drawn(rule)
+    assert drawing.notes == ()
+    names = [event.name for event in moved.prepared.problem.events]
+    assert [names[place] for place in drawing.counted] == ["wall_contact_closed"]
+    size = moved.prepared.problem.size
+    before, after = np.zeros(size), np.zeros(size)
+    states = [state.name for state in moved.states]
+    before[states.index("y")], after[states.index("x_dot")] = -0.8, 3.0
+    values = moved.prepared.problem.value_vector({"length": 2.0})
+    added = float(drawing.added(1.0, before, after, values))
+    assert added == pytest.approx(-0.8 * 3.0 / 2.0, rel=1e-15)
+    shown = np.zeros(len(moved.unit.sheet.variables.shown))
+    assert float(drawing.function(0.0, moved.prepared.initial, values, shown, [7.0])) == 7.0
+
+
+def test_a_sum_of_plain_numbers_that_change_is_left_out():
+    def rule(document):
+        # The function of the standard library knows no expressions.
+        strikes = sum_over_events(
+            document, "wall_contact_closed", lambda event: math.cos(event["time"])
+        )
+        return Drawing([Dot(("x", "y")), Dot(("strikes", 0.0))], series={"strikes": strikes})
+
+    _, drawing = _drawn(rule)
+    assert [shape["at"] for shape in drawing.stored["shapes"]] == [["x", "y"]]
+    assert "follow from the whole run" in drawing.notes[0]
 
 
 def test_a_shape_that_does_not_follow_a_parameter_says_so():

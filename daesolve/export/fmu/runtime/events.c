@@ -440,6 +440,7 @@ static fmi3Status settle(Unit *unit, int located) {
     log_event(unit);
     memcpy(unit->before, unit->guards, sizeof unit->before);
     memcpy(unit->before_rates, unit->rates, sizeof unit->before_rates);
+    BEFORE_RESETS(unit);
     note_fired(unit);
     fmi3Status status = reset_all(unit);
     if (status != fmi3OK) return status;
@@ -455,6 +456,7 @@ static fmi3Status settle(Unit *unit, int located) {
       return say(unit, fmi3Error,
                  "the reset at t = %.10g s leaves a state from which no motion continues",
                  now->time);
+    AFTER_RESETS(unit);
     note_answered(unit);
     mark_switched(unit, forced);
     if (stops) {

@@ -108,6 +108,12 @@ typedef struct {
 #endif
 } Unit;
 
+/* What a program that includes the unit does at each event; `fired` says which guards passed. */
+#ifndef AFTER_RESETS
+#define BEFORE_RESETS(unit)
+#define AFTER_RESETS(unit)
+#endif
+
 /* Write a sentence to the logger, and return the status. */
 static fmi3Status say(Unit *unit, fmi3Status status, const char *format, ...);
 
