@@ -8,8 +8,6 @@ from the closed form.
 
 `tipping-block.svg` for the page on contacts: a pushed block that tips and rocks to rest.
 
-`elements.svg` for the page on mechanisms: the pin of a pendulum in a hole that is 1 mm wider, rigid
-and compliant, and the paths of a car on two wheels and its trailer on a skate.
 `driven-pendulum.svg`, `controlled-cart.svg` and `measured-force.svg` for the pages on driven
 systems: torques as numbers and expressions, a sampled law, and a force from measured points.
 
@@ -34,6 +32,7 @@ import casadi as ca
 import matplotlib.pyplot as plt
 import numpy as np
 from benchmark_figures import BENCHMARKS
+from body_figures import BODIES
 from guide_figures import GUIDES
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -44,16 +43,6 @@ from scipy.special import ellipj, ellipk
 from theory_figures import THEORY
 
 import daesolve as ds
-from daesolve.multibody import (
-    GROUND,
-    Clearance,
-    HuntCrossley,
-    Mechanism,
-    PlanarBody,
-    Revolute,
-    Skate,
-    WheelPair,
-)
 from daesolve.reporting import document, with_drawing
 from daesolve.reporting.excerpt import Playing, from_document
 from daesolve.reporting.figures.renderer import look_at, paint
@@ -61,7 +50,7 @@ from daesolve.reporting.film import film
 
 HALF = np.sin(np.pi / 4)  # for an amplitude of a right angle
 COLOURS = ("#1f77b4", "#dd8452", "#2a7f4f")
-ALL = PAGES | GUIDES | THEORY | BENCHMARKS
+ALL = BODIES | PAGES | GUIDES | THEORY | BENCHMARKS
 WANTED = Path(__file__).parent / "_static"
 RUNS = {
     "standard: index 1": (ds.Index1(), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#c44e52"),
@@ -165,55 +154,6 @@ def tipping_block() -> None:
         loc="upper center", frameon=False, fontsize="small", ncols=2, bbox_to_anchor=(0.5, 1.25)
     )
     _written(figure, panels, "tipping-block")
-
-
-def elements() -> None:
-    """Draw a joint with play, and a vehicle of wheels and a skate."""
-    figure, (hole, road) = plt.subplots(2, 1, figsize=(5.2, 6.4), layout="constrained")
-    turn = np.linspace(0.0, 2 * np.pi, 200)
-    hole.plot(np.cos(turn), np.sin(turn), color="#8c8c8c", linewidth=1.0)
-    for label, rule, colour in (
-        ("rigid, restitution 0.5", {"restitution": 0.5}, "#1f77b4"),
-        (
-            "HuntCrossley(\n    1e6, dissipation=1)",
-            {"compliance": HuntCrossley(1e6, 1.5, 1.0)},
-            "#dd8452",
-        ),
-    ):
-        run = _with_play(rule)
-        hole.plot(1e3 * run["pin_x"], 1e3 * run["pin_y"], color=colour, label=label, linewidth=1.0)
-    hole.set(aspect="equal", xlabel="pin across (mm)", ylabel="pin up (mm)")
-    hole.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
-    run = _train()
-    for body, colour, line in (("car", "#1f77b4", "-"), ("trailer", "#dd8452", "--")):
-        road.plot(run[f"{body}_x"], run[f"{body}_y"], line, color=colour, label=body)
-    road.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
-    road.legend(frameon=False, fontsize="small")
-    _written(figure, (hole, road), "elements")
-
-
-def _with_play(rule: dict[str, Any]) -> ds.Trajectory:
-    """Let a rod of 1 m fall from the horizontal about a pin with a play of 1 mm."""
-    rod = PlanarBody("rod", 1.0, 1 / 12, position=(0.5, 0.0))
-    hinge = Revolute("hinge", GROUND.frame((0.0, 0.0)), rod.frame((-0.5, 0.0)))
-    mechanism = Mechanism([rod], [Clearance("play", hinge, 1e-3, **rule)], gravity=(0, -9.81))
-    pin = hinge.second.position
-    system = mechanism.system(outputs={"pin_x": (pin[0], "m"), "pin_y": (pin[1], "m")})
-    return ds.solve(system, 0.4, guess=mechanism.start, at=ds.every(2e-4))
-
-
-def _train() -> ds.Trajectory:
-    """Drive a car on two wheels, each with its own motor, and a trailer on a skate."""
-    car = PlanarBody("car", 20.0, 2.0, velocity=(1.0, 0.0))
-    trailer = PlanarBody("trailer", 10.0, 1.0, position=(-1.0, 0.0), velocity=(1.0, 0.0))
-    torques = (1.0 + ca.sin(ds.time), 1.0 - ca.sin(ds.time))
-    parts = [
-        WheelPair("axle", car.frame((-0.2, 0.0)), 0.15, 0.8, inertia=0.05, torques=torques),
-        Revolute("hitch", car.frame((-0.4, 0.0)), trailer.frame((0.6, 0.0))),
-        Skate("trailer_axle", trailer.frame((-0.1, 0.0))),
-    ]
-    train = Mechanism([car, trailer], parts)
-    return ds.solve(train.system(), 12.0, guess=train.start, at=ds.every(0.02))
 
 
 def driven_pendulum() -> None:
@@ -437,7 +377,6 @@ def one_omni_wheel() -> None:
 FIGURES: dict[str, Callable[[], None]] = {
     "drift": drift,
     "tipping-block": tipping_block,
-    "elements": elements,
     "driven-pendulum": driven_pendulum,
     "controlled-cart": controlled_cart,
     "measured-force": measured_force,

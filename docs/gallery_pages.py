@@ -67,6 +67,7 @@ GROUPS = {
         "omni-lifting",
         "wheelset",
         "wheelset-bogie",
+        "wheelset-flanges",
     ],
     "Mechanisms": [
         "four-bar",
@@ -151,7 +152,7 @@ IN_DEPTH = {
     "three-supports": ["three-supports"],
     "wheeled-vehicles": ["unicycle", "cart"],
     "trailers-casters": ["n-trailer", "caster", "roller-racer", "bottema-car"],
-    "wheelset": ["wheelset", "wheelset-bogie"],
+    "wheelset": ["wheelset", "wheelset-bogie", "wheelset-flanges"],
     "classics": [
         "pendulum",
         "four-bar",

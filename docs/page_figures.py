@@ -223,19 +223,6 @@ def diagnostics() -> Figure:
     return figure
 
 
-def drawer() -> Figure:
-    """Draw how the page's drawer moves and jams, and the loads on its edges."""
-    run = computed("how-to/dry-friction", "drawer = ")["run"]
-    figure, (opening, loads) = panels(2)
-    opening.plot(run.times, run["x"], color=COLOURS[0])
-    opening.set(xlabel="t (s)", ylabel="opening (m)")
-    for colour, name in zip(COLOURS[1:], ("edge", "back"), strict=False):
-        loads.plot(run["x"], run[name], color=colour, label=name)
-    loads.set(xlabel="opening (m)", ylabel="force on a pair (N)")
-    loads.legend(frameon=False, fontsize="small")
-    return figure
-
-
 def swept() -> Figure:
     """Draw a measure of a sweep: how far the sleigh turns, over its initial speed."""
     case = ds.problem("chaplygin-sleigh").case()
@@ -382,7 +369,6 @@ PAGES: dict[str, Callable[[], Figure]] = {
     "work-precision": work_precision,
     "degenerate": degenerate,
     "lyapunov": diagnostics,
-    "drawer": drawer,
     "swept": swept,
     "bounces": bounces,
     "friction-laws": friction_laws,
