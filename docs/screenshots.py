@@ -24,7 +24,9 @@ WIDE = 500
 NARROW = r"\geometry{paperwidth=105mm, paperheight=270mm, margin=4mm}\pagestyle{empty}"
 
 
-def page_of(file: Path, name: str, height: int, top: str, width: int = WIDE) -> None:
+def page_of(
+    file: Path, name: str, height: int, top: str, width: int = WIDE, wait: str = "body"
+) -> None:
     """Photograph a page in its light theme, from the first of some elements, down to a height."""
     sys.path.insert(0, str(DOCS.parent))
     from tests.browser import open_browser
@@ -34,7 +36,8 @@ def page_of(file: Path, name: str, height: int, top: str, width: int = WIDE) -> 
             viewport={"width": width, "height": height}, device_scale_factor=2, color_scheme="light"
         )
         page.goto(file.resolve().as_uri())
-        page.wait_for_timeout(500)
+        page.wait_for_selector(wait)
+        page.wait_for_timeout(1500)
         above = page.locator(top).first.bounding_box()
         start = max(above["y"] - 10.0, 0.0) if above else 0.0
         clip = {"x": 0.0, "y": start, "width": float(width), "height": float(height)}
@@ -116,6 +119,28 @@ def paper_again(directory: Path) -> None:
     page_of(directory / "made" / "paper.html", "paper-again", 595, "h2:has-text('Figure 1')")
 
 
+def first_report(directory: Path) -> None:
+    """Run the hoop of the first page and report it."""
+    run(*COMMAND, "run", "rolling-wheel", "--case", "hoop", "--out", "made", inside=directory)
+    page_of(directory / "made" / "report.html", "first-report", 640, "h1", 1040)
+    page_of(directory / "made" / "report.html", "report", 760, "#drift", 1040)
+
+
+def live(directory: Path) -> None:
+    """Make the live page of the hoop."""
+    hoop = ("live", "rolling-wheel", "--case", "hoop", "--out", "hoop.html")
+    run(*COMMAND, *hoop, inside=directory)
+    page_of(directory / "hoop.html", "live", 760, "body", 900)
+
+
+def player(directory: Path) -> None:
+    """Animate the vehicle on omni-wheels."""
+    twist = ("run", "omni-rolling", "--case", "twist", "--until", "100", "--out", "made")
+    run(*COMMAND, *twist, inside=directory)
+    run(*COMMAND, "animate", "made", inside=directory)
+    page_of(directory / "made" / "animation.html", "player", 620, "body", 800)
+
+
 def blocks(page: str) -> list[str]:
     """Return the Python blocks of a page."""
     return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
@@ -126,6 +151,9 @@ SHOTS: dict[str, Callable[[Path], None]] = {
     "equations": equations,
     "plugin-report": plugin_report,
     "paper-again": paper_again,
+    "first-report": first_report,
+    "live": live,
+    "player": player,
 }
 
 if __name__ == "__main__":
