@@ -13,6 +13,7 @@ import pytest
 from daesolve.multibody.drawing import Camera, Circle, Dot, Drawing, Line, Trace
 from daesolve.reporting import animate
 from tests.browser import open_browser
+from tests.reporting.test_report_browser import CONTRAST, TEXTS
 
 from .test_film import RADIUS, moving
 
@@ -432,12 +433,22 @@ def test_whoever_prefers_less_motion_begins_it(show):
 
 
 @pytest.mark.slow
-def test_the_colours_are_those_of_the_reader(show):
+def test_the_colours_are_those_of_the_reader_and_every_word_can_be_read(show):
     page = show(color_scheme="dark", reduced_motion="reduce")
     assert spot(page, (238, 154, 94))[0] > 20
+    assert min(page.evaluate(TEXTS))[0] >= CONTRAST
     page.emulate_media(color_scheme="light")
     page.wait_for_function("palette.surface === '#fefefe'")
     assert spot(page, ACCENT)[0] > 20
+    assert min(page.evaluate(TEXTS))[0] >= CONTRAST
+
+
+def test_what_is_drawn_has_a_name_for_screen_readers(show):
+    drawn = show().locator("canvas:not([aria-hidden=true])").all()
+    assert drawn
+    for one in drawn:
+        assert one.get_attribute("role") == "img"
+        assert one.get_attribute("aria-label")
 
 
 def _scale(page: Page) -> float:

@@ -13,6 +13,7 @@ import daesolve as ds
 from daesolve.reporting.live.page import TOLERANCE, live
 from daesolve.reporting.live.running import Machine
 from tests.browser import open_browser
+from tests.reporting.test_report_browser import CONTRAST, TEXTS
 
 from .pendulum import END, run
 
@@ -200,6 +201,15 @@ def test_a_phone_shows_all_of_it_and_each_control_has_a_name(browser, address):
             .filter((one) => !(one.ariaLabel || one.labels?.length || one.textContent.trim()
               || one.getAttribute("aria-labelledby"))).map((one) => one.outerHTML)""")
         assert unnamed == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_word_can_be_read_and_what_is_drawn_has_a_name(browser, address, scheme):
+    for page in opened(browser, address, color_scheme=scheme):
+        assert min(page.evaluate(TEXTS))[0] >= CONTRAST
+        for drawn in page.locator("canvas:not([aria-hidden=true])").all():
+            assert drawn.get_attribute("role") == "img"
+            assert drawn.get_attribute("aria-label")
 
 
 def test_a_hundred_sliders_can_be_searched(browser, tmp_path):
