@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.common.attempts import untyped
 from benchmarks.common.processes import write
 from daesolve.multibody import read
-from daesolve.multibody.model_files import FileMechanism
+from daesolve.multibody.model_files import FileMechanism, Freedom
 from daesolve.multibody.model_files.file_mechanism import mechanism_of
 from daesolve.multibody.model_files.kinematics import matrix_of
 from daesolve.multibody.model_files.parsing import parsed
@@ -87,9 +87,15 @@ def random_start(mechanism: FileMechanism, seed: int) -> tuple[dict[str, float],
         own, speeds = freedom.start_names
         usual = freedom.start_values
         if freedom.outputs:
-            places |= {name: usual[name] + TURN * random.standard_normal() for name in own}
+            drawn = {name: usual[name] + TURN * random.standard_normal() for name in own}
+            places |= {name: within_limits(freedom, value) for name, value in drawn.items()}
         rates |= {name: SPEED * random.standard_normal() for name in speeds}
     return places, rates
+
+
+def within_limits(freedom: Freedom, value: float) -> float:
+    """Return the place of a joint that is nearest to a value."""
+    return float(np.clip(value, *freedom.joint.range)) if freedom.joint.limited else value
 
 
 def acceleration_error(file: Path) -> float:
@@ -154,7 +160,14 @@ def measured(file: Path, until: float) -> Measurement:
     """Read, prepare and run a file, from its start with random speeds."""
     mechanism = read(file)
     _, rates = random_start(mechanism, 1)
-    found = refereed(file, until, initial=rates, halvings=0).verdict
+    usual = {
+        name: within_limits(freedom, value)
+        for freedom in mechanism.freedoms.values()
+        if freedom.outputs
+        for name, value in freedom.start_values.items()
+        if name in freedom.start_names[0] and within_limits(freedom, value) != value
+    }
+    found = refereed(file, until, initial={**usual, **rates}, halvings=0).verdict
     (other,) = found.others
     gaps = [size for size in (other.gap, other.turn) if size is not None]
     return Measurement(

@@ -63,6 +63,10 @@ class Beside:
             mujoco.mj_integratePos(
                 self.model, qpos, random.normal(size=self.model.nv) * spread, 1.0
             )
+            for freedom in self.mechanism.freedoms.values():
+                if freedom.joint.limited and freedom.outputs:
+                    place = freedom.joint.place
+                    qpos[place] = np.clip(qpos[place], *freedom.joint.range)
             yield qpos, random.normal(size=self.model.nv)
 
     def errors(self, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray) -> tuple[float, float]:

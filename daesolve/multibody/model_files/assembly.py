@@ -51,9 +51,11 @@ JOINT = (
     *("friction", "rub", "friction_work", *BODY[1:]),
 )
 """What is made of the name of a joint."""
+CONTACT = ("", "lost", "closed")
+"""What is made of the name of a contact."""
 ACTUATOR = ("", "force", "work")
 """What is made of the name of an actuator."""
-TAKEN = ("ground", "energy", "work", "t", "time", "jacobi_integral")
+TAKEN = ("ground", "energy", "work", "t", "time", "jacobi_integral", "limit_restitution")
 """What other things are called."""
 
 
@@ -80,6 +82,26 @@ class Carrier:
             frame = self.body.frame((position - self.centre).tolist(), ca.DM(axes))  # pyright: ignore
         assert isinstance(frame, Frame)
         return frame
+
+
+@dataclass(frozen=True)
+class Angles:
+    """The numbers of the hinges whose angles are known, not only up to whole turns.
+
+    Parameters
+    ----------
+    counted
+        Whose whole turns are counted.
+    unique
+        Which limits keep within half a turn.
+    """
+
+    counted: set[int]
+    unique: set[int]
+
+    def of(self, joint: int) -> Mapping[str, bool]:
+        """Return how the angle of a joint is known."""
+        return {"counted": joint in self.counted, "unique": joint in self.unique}
 
 
 @dataclass(eq=False)
@@ -122,15 +144,15 @@ class Assembly:
         return carrier.frame(place + own @ position, own @ axes)
 
 
-def assembled(model: FileModel, counted: set[int]) -> Assembly:
+def assembled(model: FileModel, angles: Angles) -> Assembly:
     """Return the bodies and joints of a model.
 
     Parameters
     ----------
     model
         The model in the file.
-    counted
-        The numbers of joints whose whole turns count.
+    angles
+        Which angles are known beyond half a turn, and which within it.
     """
     assembly = Assembly(model, UniqueWords(TAKEN), relative=relative_to_root(model))
     assembly.carriers[0] = Carrier(None, np.zeros(3))
@@ -156,7 +178,7 @@ def assembled(model: FileModel, counted: set[int]) -> Assembly:
     for number in assembly.carriers:
         links = model.joints_of(number)
         if links:
-            _join(assembly, number, {numbers[id(link)]: link for link in links}, counted)
+            _join(assembly, number, {numbers[id(link)]: link for link in links}, angles)
     return assembly
 
 
@@ -177,9 +199,7 @@ def _masses(
     return masses
 
 
-def _join(
-    assembly: Assembly, number: int, links: Mapping[int, FileJoint], counted: set[int]
-) -> None:
+def _join(assembly: Assembly, number: int, links: Mapping[int, FileJoint], angles: Angles) -> None:
     """Put the joints of a body between it and its parent."""
     model = assembly.model
     body, carrier = model.bodies[number], assembly.carriers[number]
@@ -200,20 +220,25 @@ def _join(
         for place, link in links.items():
             about = (names[place], link)
             if link.kind == "ball":
-                made = Freedom(*about, list(spins))
+                made = Freedom(*about, list(spins), half_turn=_half_turn(base, tip))
             elif link.kind == "slide":
                 made = Freedom(*about, [next(speeds)], way=next(ways))
             else:
-                made = Freedom(
-                    *about, [next(spins)], direction=next(turns), counted=place in counted
-                )
+                made = Freedom(*about, [next(spins)], direction=next(turns), **angles.of(place))
             assembly.freedoms[place] = made
         return
     ((place, link),) = links.items()
-    assembly.freedoms[place] = _single(assembly, number, names[place], link, place in counted)
+    assembly.freedoms[place] = _single(assembly, number, names[place], link, angles.of(place))
 
 
-def _single(assembly: Assembly, number: int, name: str, link: FileJoint, counted: bool) -> Freedom:
+def _half_turn(first: Frame, second: Frame) -> ca.SX:
+    """Return the cosine of half the angle between two frames."""
+    return ca.sqrt(1 + ca.trace(first.rotation.T @ second.rotation)) / 2
+
+
+def _single(
+    assembly: Assembly, number: int, name: str, link: FileJoint, known: Mapping[str, bool]
+) -> Freedom:
     """Put the only joint of a body in its place, and return the motion that it leaves."""
     body, carrier = assembly.model.bodies[number], assembly.carriers[number]
     tip = carrier.frame(np.zeros(3), np.eye(3))
@@ -227,7 +252,8 @@ def _single(assembly: Assembly, number: int, name: str, link: FileJoint, counted
     if link.kind == "ball":
         assembly.joints.append(Spherical(name, first, second))
         turning = second.angular_velocity - first.angular_velocity
-        return Freedom(name, link, ca.vertsplit(tip.rotation.T @ turning))
+        spins = ca.vertsplit(tip.rotation.T @ turning)
+        return Freedom(name, link, spins, half_turn=_half_turn(first, second))
     if link.kind == "slide":
         slide = Prismatic(name, first, second, axis=2)
         assembly.joints.append(slide)
@@ -235,7 +261,7 @@ def _single(assembly: Assembly, number: int, name: str, link: FileJoint, counted
     hinge = Revolute(name, first, second)
     assembly.joints.append(hinge)
     turned = direction(first, second, hinge.axis)
-    return Freedom(name, link, [hinge.rate], direction=turned, counted=counted)
+    return Freedom(name, link, [hinge.rate], direction=turned, **known)
 
 
 class UniqueWords:

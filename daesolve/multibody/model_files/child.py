@@ -22,7 +22,8 @@ PARTS = {
     "bodies": ("body", "parent=parentid position=pos rotation=quat mass centre=ipos axes=iquat "
                "moments=inertia weightless=gravcomp"),
     "joints": ("jnt", "body=bodyid position=pos axis place=qposadr rate=dofadr stiffness "
-               "stiffness_more=stiffnesspoly limited range force_limited=actfrclimited "
+               "stiffness_more=stiffnesspoly limited range margin force_limited=actfrclimited "
+               "force_range=actfrcrange "
                "lifts=actgravcomp"),
     "equalities": ("eq", "kind=type between=objtype first=obj1id second=obj2id active=active0 "
                    "data"),

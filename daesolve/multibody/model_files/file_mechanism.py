@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.posing.inputs import NO_INPUTS, Inputs
+from daesolve.core.posing.symbols import Parameters
 from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import ModelFileError, UnsupportedError, check_names
 from daesolve.multibody.contribution import Contribution
@@ -23,16 +24,26 @@ from daesolve.multibody.model_files.actuators import (
     counted_by_actuators,
     with_rotors,
 )
-from daesolve.multibody.model_files.assembly import Assembly, UniqueWords, assembled
+from daesolve.multibody.model_files.assembly import Angles, Assembly, UniqueWords, assembled
 from daesolve.multibody.model_files.chains import Chain
 from daesolve.multibody.model_files.equalities import add_equalities, counted_by_equalities
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.kinematics import matrix_of, poses, quaternion_of
 from daesolve.multibody.model_files.left_out import LeftOut, Omissions, add_what_is_not_read
+from daesolve.multibody.model_files.limits import (
+    RESTITUTION,
+    Limits,
+    add_limits,
+    check_start,
+    restitution_parameter,
+    unique_angle,
+    with_ranges,
+)
 from daesolve.multibody.model_files.model import FileJoint, FileModel
 from daesolve.multibody.model_files.parsing import parsed
 from daesolve.multibody.places import Frame
 
+NO_PARAMETERS = Parameters({}, {}, {})
 NO_FRICTION, NO_SPRINGS, NO_DAMPERS, NO_GRAVITY = 1 | 4, 32, 64, 128
 """MuJoCo's bits for disabled features."""
 
@@ -158,6 +169,8 @@ class FileMechanism(Mechanism):
         ------
         UnknownNameError
             No joint has a value of this name.
+        OutOfRangeError
+            A joint would start beyond a limit.
         """
         qpos, qvel = self._coordinates_of(values)
         return self.start_from(qpos, qvel)
@@ -192,6 +205,7 @@ class FileMechanism(Mechanism):
         qpos, qvel = np.array(model.qpos0), np.zeros(model.rates)
         for freedom in self.freedoms.values():
             freedom.put(values, qpos, qvel)
+        check_start(list(self.freedoms.values()), qpos)
         return qpos, qvel
 
     def system(self, **further: Any) -> MechanicalSystem:
@@ -241,12 +255,14 @@ class FileMechanism(Mechanism):
         return found
 
 
-def read(path: str | Path, *, within: str | Path | None = None) -> FileMechanism:
+def read(
+    path: str | Path, *, within: str | Path | None = None, limit_restitution: float = 0.0
+) -> FileMechanism:
     """Return the mechanism of a model file, MJCF or URDF.
 
     MuJoCo's compiler reads the file: it resolves defaults and includes, and computes masses and
-    inertias of geoms. The mechanism takes over bodies, joints, springs, dampers, friction and
-    rotors of joints, equalities, actuators of joints, sites, keyframes and gravity; `left_out`
+    inertias of geoms. The mechanism takes over bodies, joints, springs, dampers, friction, rotors
+    and limits of joints, equalities, actuators of joints, sites, keyframes and gravity; `left_out`
     lists everything else.
 
     Parameters
@@ -256,11 +272,17 @@ def read(path: str | Path, *, within: str | Path | None = None) -> FileMechanism
     within
         The directory that must contain all files of the model, including those of its shapes; None
         means the directory of the file.
+    limit_restitution
+        Of the contacts at the limits of joints, from 0 to 1: the default of the mechanism's
+        parameter of this name.
 
     Raises
     ------
     ModelFileError
-        The file does not exist, or contains no model with moving bodies.
+        The file does not exist, or contains no model with moving bodies; or limits leave a joint
+        no place.
+    OutOfRangeError
+        The restitution is not a number from 0 to 1.
     UnsupportedError
         A joint is not supported.
     MissingPackageError
@@ -273,20 +295,26 @@ def read(path: str | Path, *, within: str | Path | None = None) -> FileMechanism
                 f"the path of a model file must be a string or a Path, not {given!r}"
             )
     home = None if within is None else Path(within)
-    return mechanism_of(parsed(Path(path), home), Path(path))
+    restitution = restitution_parameter(limit_restitution)
+    return mechanism_of(parsed(Path(path), home), Path(path), restitution)
 
 
-def mechanism_of(model: FileModel, path: Path) -> FileMechanism:
+def mechanism_of(
+    model: FileModel, path: Path, restitution: Parameters | None = None
+) -> FileMechanism:
     """Return the mechanism of a compiled model; see `read`."""
-    model = _switched(with_rotors(model))
+    model = with_ranges(_switched(with_rotors(model)))
+    restitution = restitution or restitution_parameter(0.0)
     omissions = Omissions()
     add_what_is_not_read(model, omissions)
-    assembly = assembled(model, _counted(model))
+    assembly = assembled(model, _angles(model))
     bodies = [carrier.body for carrier in assembly.carriers.values() if carrier.body is not None]
     if not bodies:
         raise ModelFileError(f"{path} has no body that can move")
     add_equalities(assembly, omissions)
     inputs = add_actuators(assembly, omissions)
+    add_limits(assembly, restitution[RESTITUTION])
+    limited = any(isinstance(part, Limits) for part in assembly.parts)
     gravity = np.zeros(3) if model.switched_off(NO_GRAVITY) else model.gravity
     _check_lifting(model, gravity)
     weightless = Weightless(_lifted(assembly), gravity)
@@ -294,6 +322,7 @@ def mechanism_of(model: FileModel, path: Path) -> FileMechanism:
     return FileMechanism(
         bodies,
         [*assembly.joints, *assembly.freedoms.values(), *assembly.parts, *lifting],
+        parameters=restitution if limited else NO_PARAMETERS,
         gravity=gravity.tolist(),
         path=path,
         assembly=assembly,
@@ -317,11 +346,14 @@ def _switched(model: FileModel) -> FileModel:
     return replace(model, joints=tuple(map(effective, model.joints)))
 
 
-def _counted(model: FileModel) -> set[int]:
-    """Return the numbers of the hinges of whose angle a force or a goal depends."""
+def _angles(model: FileModel) -> Angles:
+    """Return how the angles are known of which a force or a goal depends."""
+    unique = {number for number, joint in enumerate(model.joints) if unique_angle(joint)}
+    limited = {number for number, joint in enumerate(model.joints) if joint.limited}
     sprung = {number for number, joint in enumerate(model.joints) if joint.stiffness}
-    found = sprung | counted_by_equalities(model) | counted_by_actuators(model)
-    return {number for number in found if model.joints[number].kind == "hinge"}
+    found = sprung | limited | counted_by_equalities(model) | counted_by_actuators(model)
+    hinges = {number for number in found if model.joints[number].kind == "hinge"}
+    return Angles(hinges - unique, unique)
 
 
 def _check_lifting(model: FileModel, gravity: np.ndarray) -> None:

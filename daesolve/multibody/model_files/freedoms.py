@@ -72,6 +72,10 @@ class Freedom:
         Its velocities, in the order of the file.
     counted
         Whether whole turns count.
+    unique
+        Whether limits keep a hinge within half a turn from its reference.
+    half_turn
+        The cosine of half the angle by which a ball is turned.
     """
 
     name: str
@@ -80,6 +84,8 @@ class Freedom:
     way: ca.SX | None = None
     direction: tuple[ca.SX, ca.SX] | None = None
     counted: bool = False
+    unique: bool = False
+    half_turn: ca.SX | None = None
     drives: list[FreedomForce] = field(default_factory=list[FreedomForce])
 
     @property
@@ -102,18 +108,21 @@ class Freedom:
         if self.way is not None:
             return reference + self.way
         assert self.direction is not None
-        if not self.counted:
+        if not self.counted and not self.unique:
             cosine, sine = self.direction
             return reference + ca.atan2(sine, cosine)
         cosine, sine = self._turned
         # As atan2, but without its jump after half a turn, which this never comes to.
         size = ca.sqrt(cosine**2 + sine**2)
-        return reference + self.counted_from.vector + 2 * ca.atan(sine / (size + cosine))
+        origin = self.counted_from.vector if self.counted else 0.0
+        return reference + origin + 2 * ca.atan(sine / (size + cosine))
 
     @cached_property
     def _turned(self) -> tuple[ca.SX, ca.SX]:
         """Cosine and sine of the turn from where it is counted."""
         assert self.direction is not None
+        if not self.counted:
+            return self.direction
         (cosine, sine), origin = self.direction, self.counted_from.vector
         c, s = ca.cos(origin), ca.sin(origin)
         return c * cosine + s * sine, c * sine - s * cosine

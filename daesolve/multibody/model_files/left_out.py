@@ -19,7 +19,6 @@ MOST_NAMES = 6
 """Names of one kind that a sentence lists."""
 EFFECTS = {
     "contacts between geoms": "bodies pass through each other and through the floor",
-    "limits of joints": "joints move beyond them",
     "tendons": "their springs, dampers and limits do not act",
     "actuators of other kinds": "they do not act",
     "actuators that are switched off": "they do not act",
@@ -28,7 +27,6 @@ EFFECTS = {
     "limits of forces at joints": "forces are as large as the inputs demand",
     "limits of velocities at joints": "joints move faster",
     "loop joints": "the loops that they close are open",
-    "joints that mimic others": "they move on their own",
     "equalities of tendons and flexes": "they do not hold",
     "equalities within one body": "they always hold",
     "inactive equalities": "they do not hold",
@@ -46,7 +44,6 @@ ATTRIBUTES = {"dynamics": {"damping", "friction"}, "limit": {"lower", "upper", "
 """The attributes of a joint's elements that are read."""
 NAMED = {
     "loop_joint": "loop joints",
-    "mimic": "joints that mimic others",
     "velocity": "limits of velocities at joints",
 }
 """What elements and attributes that are not read are called, if they have a kind of their own."""
@@ -113,9 +110,7 @@ def add_what_is_not_read(model: FileModel, omissions: Omissions) -> None:
         )
     for number, joint in enumerate(model.joints):
         _check_joint(joint, joint.name or f"number {number}")
-    limits = not model.switched_off(1, 8)
     listed = {
-        "limits of joints": [(j.name, j.limited and limits) for j in model.joints],
         "limits of forces at joints": [(j.name, j.force_limited) for j in model.joints],
         "tendons": [(tendon.name, tendon.acts) for tendon in model.tendons],
         "bodies that a program moves": [(body.name, body.mocap) for body in model.bodies],
@@ -195,7 +190,15 @@ READ: Elements = {
         "visual": {**ORIGIN, **SHAPES, **COLOURED},
         "collision": {**ORIGIN, **SHAPES},
     },
-    "joint": {**ORIGIN, "parent": {}, "child": {}, "axis": {}, "dynamics": {}, "limit": {}},
+    "joint": {
+        **ORIGIN,
+        "parent": {},
+        "child": {},
+        "axis": {},
+        "dynamics": {},
+        "limit": {},
+        "mimic": {},
+    },
     **COLOURED,
 }
 """The elements that are read."""
@@ -244,13 +247,3 @@ def _attributes(joint: ElementTree.Element) -> Iterator[tuple[str, str]]:
             for attribute in (key for key in element.attrib if key not in own):
                 kind = NAMED.get(attribute, OTHERS)
                 yield kind, "" if kind != OTHERS else f"{tag} {attribute}"
-            if tag == "limit" and _cannot_move(joint, element):
-                yield "limits of joints", ""
-
-
-def _cannot_move(joint: ElementTree.Element, limit: ElementTree.Element) -> bool:
-    """Return whether MuJoCo takes limits for none, since they leave no range or one is missing."""
-    given = limit.attrib.keys() & {"lower", "upper"}
-    if joint.get("type") not in ("revolute", "prismatic") or not given:
-        return False
-    return len(given) == 1 or float(limit.attrib["lower"]) >= float(limit.attrib["upper"])

@@ -76,8 +76,10 @@ class FileJoint(_Entry):
         Coefficients of higher powers.
     yields, limited, force_limited
         Whether its spring yields, and whether there are limits of it and of its actuators.
-    range
-        Of its motion.
+    range, margin
+        Of its motion, rad or m, and how much of it is left out at both ends.
+    force_range
+        Of the sum of its actuators, N or N m.
     lifts
         Whether its actuators take weight off bodies.
     """
@@ -96,7 +98,9 @@ class FileJoint(_Entry):
     yields: bool
     limited: bool
     range: np.ndarray
+    margin: float
     force_limited: bool
+    force_range: np.ndarray
     lifts: bool
     damping: np.ndarray
     damping_more: np.ndarray

@@ -17,6 +17,7 @@ from xml.parsers import expat
 from daesolve.errors import MissingPackageError, ModelFileError
 from daesolve.multibody.model_files.left_out import unread
 from daesolve.multibody.model_files.model import FileModel
+from daesolve.multibody.model_files.urdf import limited_joints
 
 SECONDS = 30.0
 """The time allowed for compiling a file, s."""
@@ -55,7 +56,10 @@ def parsed(path: Path, within: Path | None = None, seconds: float = SECONDS) -> 
         MuJoCo, whose parser reads it, is not installed.
     """
     sources(path, within)
+    limited = limited_joints(path)
     given = _model_of(path, seconds)
+    for joint in given["joints"]:
+        joint["limited"] |= joint["name"] in limited
     for kind in ("bodies", "joints", "equalities", "actuators", "keys"):
         for entry in given[kind]:
             if not _finite(entry):

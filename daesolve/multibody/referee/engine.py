@@ -293,9 +293,7 @@ def switch_off(model: Any, left_out: Sequence[LeftOut]) -> None:
         What daesolve's mechanism leaves out.
     """
     flags = engine().mjtDisableBit
-    model.opt.disableflags |= (
-        int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_LIMIT) | int(flags.mjDSBL_CLAMPCTRL)
-    )
+    model.opt.disableflags |= int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_CLAMPCTRL)
     model.opt.density = model.opt.viscosity = 0.0
     model.actuator_forcelimited[:] = False
     model.jnt_actfrclimited[:] = False
