@@ -10,6 +10,7 @@ from daesolve.analysis.inverse_dynamics import InverseDynamics
 from daesolve.analysis.linearization import linearize
 from daesolve.analysis.reducing_multiplier import ReducingMultiplier, reducing_multiplier
 from daesolve.analysis.root_locus import RootLocus, root_locus
+from daesolve.analysis.sample_derivatives import SampleDerivatives
 from daesolve.analysis.sections import Section, many_sections, section_of, sections
 from daesolve.analysis.sensitivity import Sensitivity, sensitivity
 from daesolve.verification.reference_run import ReferenceRun, reference_run
@@ -48,6 +49,7 @@ __all__ = [
     "Relabel",
     "RootLocus",
     "RotationNumber",
+    "SampleDerivatives",
     "Section",
     "Sensitivity",
     "Shift",

@@ -24,7 +24,8 @@ import numpy as np
 
 from daesolve.analysis.manifold import Manifold
 from daesolve.analysis.members import of_members
-from daesolve.analysis.propagation import Propagation, legs_of
+from daesolve.analysis.propagation import Propagation
+from daesolve.analysis.run_legs import legs_of
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.preparation.beside import in_lane
 from daesolve.core.preparation.preparing import Prepared, prepare

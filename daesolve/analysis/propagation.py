@@ -1,36 +1,30 @@
 """Derivatives carried along a known run: from boundary to boundary, through its events.
 
-The variational equations (see `variational`) are integrated one direction at a time, in all states
-and without events. The times of events are known; their changes follow from the guards.
+The times of events are known; their changes follow from the guards. Between them,
+`variational_flow` integrates the variational equations.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from daesolve.analysis.decided_jumps import Changes, DecidedJumps, JumpDecision, never_held
-from daesolve.analysis.variational import (
-    changing_values,
-    guard_slopes,
-    jump_slopes,
-    variational_problem,
-)
+from daesolve.analysis.run_legs import legs_of, samples_of
+from daesolve.analysis.variational import guard_slopes, jump_slopes
+from daesolve.analysis.variational_flow import VariationalFlow, WholeState
 from daesolve.core.expressions.evaluation import Evaluator
-from daesolve.core.formulations import Feedback
 from daesolve.core.posing.value_names import ValueKind
-from daesolve.core.preparation.choosing import choose_solver
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.preparation.request import DEFAULT_RATE
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.run.integration.record import Boundary, Happening, RunRecord
-from daesolve.core.run.integration.run_state import unobserved
-from daesolve.core.solvers import Solver, State, Status
+from daesolve.core.solvers import Solver
 from daesolve.errors import NoDerivativeError
 
 if TYPE_CHECKING:
@@ -40,14 +34,6 @@ TOGETHER = 1e-9
 """Guards with zeros closer than this, relative to the time run so far, pass together."""
 APART = 1e-6
 """How far they may separate, relative to the time so far, if a number changes by its own size."""
-
-
-class WholeState(NamedTuple):
-    """Time, state without a chart, and values, to which rates are added."""
-
-    time: float
-    x: np.ndarray
-    p: np.ndarray
 
 
 class Propagation:
@@ -74,6 +60,9 @@ class Propagation:
         (k,) for each event so far.
     apart
         (k,) for each guard processed after another at one instant: the change of the time between.
+    sides
+        (before, after) for each event so far, (size, k): the derivatives of the state at the event,
+        whose time varies; after is None if nothing changed there. None unless a caller sets a list.
     backwards
         How to process guards that pass together if a formula resets the state: None at once, False
         one after another in the order of the guards, True in reverse order.
@@ -91,13 +80,12 @@ class Propagation:
         self.prepared, self.record = prepared, never_held(record)
         chart = prepared.problem.chart
         self.problem = prepared.problem if chart is None else chart.whole
-        self.changing = changing_values(prepared.dynamics)
-        self.variational = variational_problem(self.problem, tuple(self.changing))
         if batch is None and slopes.shape[1] > 1:
             from daesolve.core.solvers.lanes import small_batch  # The import takes long.
 
             batch = small_batch(slopes.shape[1])
-        self.solver, self.method = self._solver(solver, batch)
+        steps = float(max(self.record.steps, 1))
+        self.flow = VariationalFlow.of(prepared, tuple(nominal), solver, steps, batch)
         self.rates = self._rates()
         visible = len(slopes) - len(self.problem.values)
         works = np.zeros((self.problem.size - visible, slopes.shape[1]))
@@ -106,6 +94,7 @@ class Propagation:
         self.nominal = tuple(nominal)
         self.sizes = np.array([abs(value) or 1.0 for value in nominal.values()])
         self.event_times: list[np.ndarray] = []
+        self.sides: list[tuple[np.ndarray, np.ndarray | None]] | None = None
         self.parted: list[tuple[float, str, str]] = []
         self.apart: list[np.ndarray] = []
         self._jumped = np.nan
@@ -123,19 +112,41 @@ class Propagation:
             largest = self._largest_positions()
             self._decided = DecidedJumps(switching, self.problem, self.nominal, largest)
 
-    def to_end(self, outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
+    def to_end(
+        self, outcome: Outcome, sampled: dict[int, tuple[np.ndarray, np.ndarray]] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of the last state, (size, k), and of the last time, (k,).
+
+        Parameters
+        ----------
+        outcome
+            How the run ended.
+        sampled
+            Receives the derivatives of state and values at the time of each sample of the record.
 
         Raises
         ------
         NoDerivativeError
             A guard has no slope where it passes, or the equations cannot be integrated.
         """
-        boundaries, legs = self.record.boundaries, legs_of(self.record, self.prepared)
+        record, sign = self.record, self.prepared.sign
+        boundaries, legs = record.boundaries, legs_of(record, self.prepared)
+        taken = {} if sampled is None else sampled
+        before, begun, within = samples_of(record, sign)
+        taken |= dict.fromkeys(before, (self.state, self.values))
         self.happen(legs[0], {}, np.zeros(len(self.sizes)))
-        for here, there, happened in zip(boundaries, boundaries[1:], legs[1:], strict=False):
-            passing = [e.time for e in happened if e.after is None]
-            self.happen(happened, self.advance(here, there.time, passing), None)
+        taken |= dict.fromkeys(begun, (self.state, self.values))
+        for here, there, happened, samples in zip(
+            boundaries, boundaries[1:], legs[1:], within, strict=False
+        ):
+            moments = {event.time for event in happened if event.after is None}
+            if sampled is not None:
+                moments |= {record.sample_times[k] for k in samples}
+            values = self.values
+            changes = self.advance(here, there.time, sorted(moments, key=lambda t: sign * t))
+            if sampled is not None:
+                taken |= {k: (changes[record.sample_times[k]], values) for k in samples}
+            self.happen(happened, changes, None)
         end_time = np.zeros(len(self.sizes))
         if outcome is Outcome.STOPPED_BY_EVENT:
             stops = {event.name for event in self.problem.events if event.then.stops}
@@ -151,7 +162,7 @@ class Propagation:
 
     def notes(self) -> list[str]:
         """Return notes on the variational integration, and on one-sided derivatives."""
-        sentences = [self.method]
+        sentences = [self.flow.method]
         for pair in dict.fromkeys((guards, by) for _, guards, by in self.parted):
             times = [time for time, *rest in self.parted if tuple(rest) == pair]
             sentences.append(
@@ -161,22 +172,6 @@ class Propagation:
                 "and depends on the direction of the change"
             )
         return sentences
-
-    def _solver(self, asked: Solver | None, batch: Batch | None) -> tuple[Solver, str]:
-        """Return the solver of the variational equations, and a sentence about it."""
-        fits = asked is not None and "ode" in asked.forms
-        steps = float(max(self.record.steps, 1))
-        solver = choose_solver(asked if fits else None, Feedback(), self.variational, steps, [])
-        if batch is not None:
-            solver = batch.solver(self.variational, solver, asked if fits else None)
-        self.prepared.scaling.of_changes.compiled(solver, self.variational)
-        method = (
-            f"variational equations of {self.variational.rhs.n_instructions()} instructions by "
-            f"{solver.name}"
-        )
-        if asked is not None and not fits:
-            method += f", because {asked.name} solves only differential-algebraic equations"
-        return solver, method
 
     def _rates(self) -> dict[int, float]:
         """Return rates for goals without any, which would drift; the motion is the same."""
@@ -210,33 +205,12 @@ class Propagation:
 
     def advance(self, here: Boundary, until: float, at: Sequence[float]) -> dict[float, np.ndarray]:
         """Integrate the variational equations; return the changes of the state at several times."""
-        place, moments = self.place(here), np.array(at)
-        size = self.problem.size
-        reached: list[np.ndarray] = []
-        columns: list[np.ndarray] = []
         if until == here.time:
             return dict.fromkeys(at, self.state)
-        starts = [
-            State(
-                place.time,
-                np.concatenate([place.x, unit * self.state[:, k]]),
-                np.concatenate([place.p, unit * self.values[self.changing, k]]),
-            )
-            for k, unit in enumerate(self.sizes)
-        ]
-        scaling, how = self.prepared.scaling.of_changes, (self.solver, self.variational)
-        scaling.foresee(*how, starts, until, moments)
-        for k, (unit, start) in enumerate(zip(self.sizes, starts, strict=True)):
-            end = scaling.segment(*how, start, until, moments, unobserved)
-            if end.status is not Status.REACHED:
-                raise NoDerivativeError(
-                    f"the variational equations by {self.nominal[k]!r} end at t = "
-                    f"{end.time:.10g} s: {end.message}"
-                )
-            columns.append(end.state[size:] / unit)
-            reached.append(end.samples[:, size:] / unit)
-        self.state = np.array(columns).T
-        return dict(zip(at, np.moveaxis(np.array(reached), 0, -1), strict=True))
+        changes = self.state, self.values[self.flow.changing]
+        moments = self.place(here), self.sizes, changes, until, np.array(at)
+        self.state, reached = self.flow.carry(*moments)
+        return dict(zip(at, reached, strict=True))
 
     # -- events -------------------------------------------------------------------------------
 
@@ -256,9 +230,13 @@ class Propagation:
                 self.event_times += [times] * len(events)
                 continue
             moved = self.event_times[-1] if self._by_jump(events[0]) else times
+            change = changes.get(events[0].time, self.state)
             if moved is None:
-                _, moved = self._crossing(events, changes[events[0].time])
+                _, moved = self._crossing(events, change)
             self.event_times.append(moved)
+            if self.sides is not None:
+                place = self.place(events[0].at)
+                self.sides.append((change + self._motion(place, moved), None))
 
     def _through(self, events: Sequence[Happening], times: np.ndarray | None) -> np.ndarray:
         """Process a jump; return the change of its time."""
@@ -266,7 +244,7 @@ class Propagation:
         crossed: int | None = None
         if times is None:
             crossed, times = self._crossing(events, self.state)
-        state = self.state + self._motion(place, times)
+        before = state = self.state + self._motion(place, times)
         decision = self._as_decided(events, place, crossed)
         self._note_parted(events, place, Changes(times, state, self.values), decision)
         if decision is None and self.backwards is not None:
@@ -281,6 +259,8 @@ class Propagation:
             changes = Changes(times, state, self.values)
             x, p, state, self.values = self._decided.through(decision, changes)
             place = WholeState(place.time, x, p)
+        if self.sides is not None:
+            self.sides += [(before, state)] * len(events)
         self.state = state - self._motion(place, times)
         return times
 
@@ -476,23 +456,3 @@ class Propagation:
                 assert self._decided is not None
                 change = changes.times[k], changes.state[:, k], changes.values[:, k]
                 self._decided.check_order(decision, change, list(crossing), repr(by))
-
-
-def legs_of(record: RunRecord, prepared: Prepared) -> list[list[Happening]]:
-    """Return the events at each boundary since the previous one, beginning with the start."""
-    sign = 1.0 if prepared.until >= prepared.start_time else -1.0
-    pending = list(record.events)
-    legs: list[list[Happening]] = []
-    for boundary in record.boundaries:
-        last = [k for k, event in enumerate(pending) if event.after is boundary]
-        count = last[-1] + 1 if last else sum(1 for _ in _passing(pending, sign, boundary.time))
-        legs.append(pending[:count])
-        pending = pending[count:]
-    legs[-1] += pending
-    return legs
-
-
-def _passing(events: Sequence[Happening], sign: float, until: float) -> Iterator[Happening]:
-    return itertools.takewhile(
-        lambda event: event.after is None and sign * (event.time - until) <= 0.0, events
-    )

@@ -1,4 +1,4 @@
-"""Dependence of the final state on parameters and start values, through events and impacts.
+"""Dependence of a motion on parameters and start values, through events and impacts.
 
 The motion is run once; then `propagation` carries the derivatives of its start along it.
 """
@@ -12,6 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from daesolve.analysis.propagation import Propagation
+from daesolve.analysis.sample_derivatives import SampleDerivatives, derivatives_at_samples
 from daesolve.analysis.state_field import kinks_at
 from daesolve.analysis.variational import start_slope
 from daesolve.core.equations.consistency import check_named, start_value
@@ -58,6 +59,11 @@ class Sensitivity:
         The motion.
     notes
         Notes on the method, and on one-sided derivatives.
+    along
+        The derivatives at the samples of `run`; None if `at` was not given.
+    event_states
+        For each of `run.events`, the derivatives of the state before and after it, (n, k), at its
+        own time, which varies; both are the same if nothing changed there.
     """
 
     states: tuple[str, ...]
@@ -68,6 +74,8 @@ class Sensitivity:
     event_times: np.ndarray
     run: Trajectory
     notes: tuple[str, ...]
+    along: SampleDerivatives | None = None
+    event_states: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
     def __post_init__(self) -> None:
         suggest_names(self, end_time="parameter or start value of the derivatives")
@@ -108,7 +116,7 @@ def sensitivity(
     by: Sequence[str],
     **options: Unpack[RunOptions],
 ) -> Sensitivity:
-    """Differentiate the final state by parameters and start values, including events.
+    """Differentiate a motion by parameters and start values, including events.
 
     Parameters
     ----------
@@ -117,7 +125,7 @@ def sensitivity(
     by
         Names of parameters, and of start values kept by `initial`.
     **options
-        See `RunOptions`.
+        See `RunOptions`. With `at`, the derivatives at these samples are found as well.
 
     Returns
     -------
@@ -269,11 +277,16 @@ def sensitivity_of(
             f"the run has no end to differentiate, because it is {run.outcome.value}: {run.message}"
         )
     propagation = Propagation(prepared, record, asked.solver, start_slopes, nominal)
-    final, end_time = propagation.to_end(run.outcome)
-    hidden = prepared.dynamics.hidden_events
-    pairs = zip(record.events, propagation.event_times, strict=True)
-    event_times = [times for event, times in pairs if event.name not in hidden]
-    count = len(prepared.problem.labels.states)
+    propagation.sides = []
+    sampled: dict[int, tuple[np.ndarray, np.ndarray]] | None = None if at is None else {}
+    final, end_time = propagation.to_end(run.outcome, sampled)
+    along = None
+    if sampled is not None:
+        along = derivatives_at_samples(propagation, sampled, at, (run.outcome, end_time))
+    hidden, count = prepared.dynamics.hidden_events, len(prepared.problem.labels.states)
+    shown = [k for k, event in enumerate(record.events) if event.name not in hidden]
+    event_times = [propagation.event_times[k] for k in shown]
+    sides = [propagation.sides[k] for k in shown]
     notes = (
         f"derivatives of the start by extrapolated differences, which left {max(errors):.2g} of "
         "the largest",
@@ -289,6 +302,11 @@ def sensitivity_of(
         event_times=np.array(event_times).reshape(len(run.events), len(nominal)),
         run=run,
         notes=notes,
+        along=along,
+        event_states=tuple(
+            (before[:count], (before if after is None else after)[:count])
+            for before, after in sides
+        ),
     )
 
 

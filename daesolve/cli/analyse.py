@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,28 +50,46 @@ def analyse(
         typer.Option(metavar="NAME", help="For sensitivity: a parameter or a start value."),
     ] = None,
     until: Annotated[float | None, typer.Option(help="For sensitivity: the horizon in s.")] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="T1,T2,...|events", help="For sensitivity: sample times in s, or every event."
+        ),
+    ] = None,
+    every: Annotated[
+        float | None, typer.Option(metavar="DT", help="For sensitivity: a sampling interval, s.")
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Directory for answer.json and the figures.")
+        Path | None,
+        typer.Option(help="Directory for answer.json, the figures and a table of samples."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Analyse a case beyond its motion: rank, sensitivity, orbits, and its own analyses."""
     bound = case.of(problem)
     asked.check(analysis)
+    samples, last = options.samples(at, every)
     orbits = analysis in ANALYSES and analysis not in bound.problem.analyses
+    if orbits and samples is not None:
+        raise OutOfRangeError(
+            f"the analysis {analysis!r} does not use sample times, --at or --every"
+        )
     if out is not None and not (orbits and goes_on(analysis, out)):
         reporting.make_empty(out)
     with reporting.style():
         if orbits:
             answer = orbits_answer(bound, analysis, asked, out, quiet=as_json)
         else:
-            answer = bound.analyse(analysis, of or [], until)
+            end = last if until is None else until
+            answer = bound.analyse(analysis, of or [], end, samples)
     document = reporting.answer_document(
         {**bound.identity(), "parameters": _given(bound)}, analysis, answer.values
     )
     written: list[Path] = []
     if out is not None:
         written = reporting.write_answer(out, document, answer.figures)
+        if samples is not None:
+            written.append(_write_table(out / "samples.csv", document["samples"]))
         if orbits and analysis == "branch" and asked.over:
             axis = asked.over[0].partition("=")[0]
             written.append(reporting.write_branch(out, document, axis, answer.figures))
@@ -205,6 +224,15 @@ def compared(
         "until": bound.case.until if until is None else until,
     }
     return found, reporting.comparison_document(found, identity)
+
+
+def _write_table(path: Path, rows: Sequence[Mapping[str, float]]) -> Path:
+    """Write rows by column as CSV, with every digit; return the path."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+    return path
 
 
 def _given(bound: BoundCase) -> dict[str, float]:

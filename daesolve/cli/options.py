@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from daesolve.core.formulations import Formulation
+    from daesolve.core.run.integration.sampling import At
 
 REQUEST_IS_WRONG = 2
 COULD_NOT_GO_ON = 3
@@ -238,6 +239,26 @@ def times(text: str | None) -> list[float] | None:
     if not found or not all(map(isfinite, found)):
         raise OutOfRangeError(f"--at needs times in s, T1,T2,..., not {text!r}")
     return found
+
+
+def samples(at: str | None, interval: float | None) -> tuple[At, float | None]:
+    """Return the sample times, and the end that a list of them gives.
+
+    Raises
+    ------
+    OutOfRangeError
+        Both are given, or one is malformed.
+    """
+    from daesolve.core.run.integration.sampling import every, every_event
+
+    if at is not None and interval is not None:
+        raise OutOfRangeError("--at and --every both set the sample times: give only one of them")
+    if interval is not None:
+        return every(interval), None
+    if at == "events":
+        return every_event(), None
+    listed = times(at)
+    return listed, None if listed is None else listed[-1]
 
 
 def parameters_of(path: Path) -> dict[str, Any]:

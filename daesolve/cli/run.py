@@ -39,7 +39,6 @@ from daesolve.core.results.trajectory.in_words import continued_run
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.results.trajectory.stored_trajectories import stored_run
 from daesolve.core.results.trajectory.trajectory import Trajectory
-from daesolve.core.run.integration.sampling import At, every, every_event
 from daesolve.core.run.integration.simulation import Progress
 from daesolve.core.run.solving.early_ends import reported_otherwise
 from daesolve.core.run.solving.progress import showing
@@ -89,7 +88,7 @@ def run(
     if live and out is None:
         raise OutOfRangeError("--live writes a page beside the report: give a directory, --out DIR")
     begin = case.begin(problem)
-    samples, last = _samples(at, interval)
+    samples, last = options.samples(at, interval)
     settings: dict[str, Any] = {
         "initial": begin.initial,
         "formulation": formulation.chosen,
@@ -270,18 +269,6 @@ def _stoppable(directory: Path | None) -> Generator[None]:
         how = f"; `{resuming(directory)}` resumes it" if directory is not None and begun else ""
         typer.echo(f"daesolve: interrupted{how}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON) from None
-
-
-def _samples(at: str | None, interval: float | None) -> tuple[At, float | None]:
-    """Return the sample times, and the end that a list of them gives."""
-    if at is not None and interval is not None:
-        raise OutOfRangeError("--at and --every both set the sample times: give only one of them")
-    if interval is not None:
-        return every(interval), None
-    if at == "events":
-        return every_event(), None
-    listed = options.times(at)
-    return listed, None if listed is None else listed[-1]
 
 
 class _Said(logging.Handler):

@@ -16,6 +16,7 @@ from daesolve.contact.friction.stiction import stiction_at
 from daesolve.contact.friction.variants import VariantProblem
 from daesolve.core.equations.drives import drive_values_at_start
 from daesolve.core.equations.rank import Decoupling, decoupling
+from daesolve.core.run.integration.sampling import At
 from daesolve.core.system.system import MechanicalSystem, System
 from daesolve.errors import OutOfRangeError, PosingError, UnsupportedError, unknown_name
 from daesolve.nonholonomic.growth import growth_vector_report
@@ -38,7 +39,7 @@ class Subject:
     find_start
         Returns the consistent state (nx,) of the start.
     differentiate
-        Returns the derivatives of the final state by named quantities, up to a horizon in s.
+        Returns the derivatives by named quantities, up to a horizon in s.
     """
 
     system: System
@@ -93,7 +94,7 @@ class Analysis:
     answer
         A function of the subject, of names and of a horizon.
     takes_names, takes_horizon
-        Whether it uses names, and a horizon.
+        Whether it uses names, and a horizon and sample times.
     """
 
     answer: Callable[[Subject, Sequence[str], float | None], dict[str, Any]]
@@ -164,7 +165,7 @@ def linearization_report(subject: Subject) -> dict[str, Any]:
 
 
 def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
-    """Return derivatives of the final state as a table.
+    """Return derivatives as tables.
 
     Parameters
     ----------
@@ -175,7 +176,8 @@ def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
     -------
     dict
         `end_time`, `final_state`, `derivatives` (by what, then of which state), those of the end
-        time (`end_time_derivatives`), `events` (each with its derivatives by name), and `notes`.
+        time (`end_time_derivatives`), `events` (each with its derivatives by name), `samples` (if
+        there are any: rows by column, such as `t` and `x_by_length`), and `notes`.
     """
     columns = found.matrix.T.tolist()
     return {
@@ -194,6 +196,7 @@ def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
             }
             for event, row in zip(found.run.events, found.event_times.tolist(), strict=True)
         ],
+        **({} if found.along is None else {"samples": found.along.rows()}),
         "notes": list(found.notes),
     }
 
@@ -269,6 +272,7 @@ def answer_of(
     name: str,
     of: Sequence[str],
     until: float | None,
+    at: At = None,
 ) -> Answer:
     """Return the answer to one of a problem's own analyses of a case, or of those of every case.
 
@@ -279,6 +283,8 @@ def answer_of(
     general = None if name in own else ANALYSES[name]
     if of and not (general and general.takes_names):
         raise OutOfRangeError(f"the analysis {name!r} does not use names: leave out 'of'")
+    if at is not None and not (general and general.takes_horizon):
+        raise OutOfRangeError(f"the analysis {name!r} does not use sample times, 'at'")
     if until is not None and not (general and general.takes_horizon):
         raise OutOfRangeError(f"the analysis {name!r} does not use a horizon, 'until'")
     if general is not None:

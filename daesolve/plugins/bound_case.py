@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -27,6 +27,7 @@ from daesolve.core.run.integration.run_options import (
     requested_by,
     with_values,
 )
+from daesolve.core.run.integration.sampling import At
 from daesolve.core.run.solving.solving import SolveOptions, solve
 from daesolve.core.run.solving.stored_runs import Destination, split_derived
 from daesolve.core.solvers import Solver
@@ -344,7 +345,7 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         initial: Mapping[str, float] | None = None,
         **options: Unpack[RunOptions],
     ) -> Sensitivity:
-        """Differentiate the final state; see `daesolve.analysis.sensitivity`.
+        """Differentiate the motion; see `daesolve.analysis.sensitivity`.
 
         Parameters
         ----------
@@ -396,7 +397,9 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         starts = {name: value for name, value in values.items() if name not in known}
         return self.changed({n: v for n, v in values.items() if n in known}).starting(starts)
 
-    def analyse(self, name: str, of: Sequence[str] = (), until: float | None = None) -> Answer:
+    def analyse(
+        self, name: str, of: Sequence[str] = (), until: float | None = None, at: At = None
+    ) -> Answer:
         """Compute something about the case besides its motion.
 
         Parameters
@@ -407,13 +410,13 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         of
             The parameters and start values by which "sensitivity" differentiates, or the
             coordinates that "quasi-holonomic" eliminates.
-        until
-            The horizon of "sensitivity", s; None takes the case's horizon.
+        until, at
+            The horizon of "sensitivity", and its samples if not the end alone, as in `solve`.
 
         Raises
         ------
         UnknownNameError, OutOfRangeError
-            The analysis is unknown, or does not use names or a horizon.
+            The analysis is unknown, or does not use names, a horizon or sample times.
         PosingError
             An analysis of the problem does not return an `Answer`.
         """
@@ -421,9 +424,9 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
 
         def subject() -> Subject:
             times = self.case.start_time, lambda: self.consistent_start().state
-            return Subject(self.system, self.values, *times, self.sensitivity)
+            return Subject(self.system, self.values, *times, partial(self.sensitivity, at=at))
 
-        return answer_of(self.problem.analyses, self, subject, name, of, until)
+        return answer_of(self.problem.analyses, self, subject, name, of, until, at)
 
     def consistent_start(self) -> Start:
         """Return the consistent state in which the case starts.
