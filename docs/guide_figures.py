@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow.parquet as parquet
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
+from matplotlib.ticker import NullFormatter
 from page_figures import COLOURS, DOCS, LEGEND, RED, computed, panels
 from scipy.integrate import solve_ivp
 
@@ -64,6 +65,8 @@ def audited() -> Figure:
         axes.loglog(steps, defects, "o-", color=colour, markersize=3, label=label)
         axes.axhline(limit, color=colour, linestyle="--", linewidth=0.8)
     axes.set(xlabel="fixed step (s)", ylabel="largest defect, relative")
+    axes.set_xticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
+    axes.xaxis.set_minor_formatter(NullFormatter())
     figure.legend(loc="outside upper center", ncols=2, **LEGEND)
     return figure
 
