@@ -182,7 +182,7 @@ def loop_from_a_file() -> Figure:
         names = computed("how-to/model-files", "four_bar.xml")
     run = names["run"]
     figure, (moving, gap) = panels(2, 2.2, height_ratios=(3, 2))
-    for number, moment in enumerate(np.linspace(0.0, 0.9, 4)):
+    for number, moment in enumerate(np.linspace(0.0, run.events[0].time, 4)):
         here = run.at(float(moment))
         turned = here["drive_angle"] + here["upper_angle"]
         knee = _turned((0.0, 0.2), here["drive_angle"])
