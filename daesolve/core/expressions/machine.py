@@ -331,6 +331,8 @@ FLAT = (
 def carried_along(version, runs, codes, memory, tangents):
     """Execute a program for one state, with the derivatives of every register.
 
+    What has no derivative gets one that is not finite.
+
     Parameters
     ----------
     runs, codes
@@ -339,11 +341,6 @@ def carried_along(version, runs, codes, memory, tangents):
         (registers,) with the given values; receives all values.
     tangents
         (registers, n) with the derivatives of the given values; receives those of all values.
-
-    Returns
-    -------
-    bool
-        Whether all derivatives are finite and implemented.
     """
     for run in range(len(runs)):
         operation = runs[run, 0]
@@ -352,8 +349,6 @@ def carried_along(version, runs, codes, memory, tangents):
             x, y = memory[a], memory[b]
             value = _value(operation, x, y)
             by_x, by_y = _partials(operation, x, y, value)
-            if not (np.isfinite(by_x) and np.isfinite(by_y)):
-                return False
             memory[to] = value
             if by_y == 0.0:
                 for i in range(tangents.shape[1]):
@@ -361,7 +356,42 @@ def carried_along(version, runs, codes, memory, tangents):
             else:
                 for i in range(tangents.shape[1]):
                     tangents[to, i] = by_x * tangents[a, i] + by_y * tangents[b, i]
-    return True
+
+
+@compile_once
+def carried_back(version, runs, codes, memory, slopes, adjoints):
+    """Execute a program for one state, then carry derivatives by its registers back to the given.
+
+    Parameters
+    ----------
+    runs, codes
+        See `carry_out`.
+    memory
+        (registers,) with the given values; receives all values.
+    slopes
+        (codes, 2) receives the derivatives of each value by its operands.
+    adjoints
+        (registers, n) with the derivatives of n numbers by the last registers; receives those by
+        the given values.
+    """
+    for run in range(len(runs)):
+        operation = runs[run, 0]
+        for k in range(runs[run, 1], runs[run, 2]):
+            x, y = memory[codes[k, 1]], memory[codes[k, 2]]
+            value = _value(operation, x, y)
+            slopes[k, 0], slopes[k, 1] = _partials(operation, x, y, value)
+            memory[codes[k, 0]] = value
+    for k in range(len(codes) - 1, -1, -1):
+        to, a, b = codes[k, 0], codes[k, 1], codes[k, 2]
+        by_x, by_y = slopes[k, 0], slopes[k, 1]
+        for i in range(adjoints.shape[1]):
+            carried = adjoints[to, i]
+            adjoints[to, i] = 0.0
+            if carried != 0.0:
+                if by_x != 0.0:
+                    adjoints[a, i] += by_x * carried
+                if by_y != 0.0:
+                    adjoints[b, i] += by_y * carried
 
 
 @njit(**OPTIONS)
@@ -445,8 +475,30 @@ def _partials(operation, x, y, value):
         return y * x ** (y - 1.0), 0.0
     if operation == operations.POWER:
         return y * x ** (y - 1.0), np.log(x) * value
-    if operation == operations.FABS and x != 0.0:
-        return math.copysign(1.0, x), 0.0
+    if operation == operations.EXPM1:
+        return value + 1.0, 0.0
+    if operation == operations.LOG1P:
+        return 1.0 / (1.0 + x), 0.0
+    if operation == operations.ASINH:
+        return 1.0 / np.sqrt(1.0 + x * x), 0.0
+    if operation == operations.ACOSH:
+        return 1.0 / np.sqrt(x * x - 1.0), 0.0
+    if operation == operations.ATANH:
+        return 1.0 / (1.0 - x * x), 0.0
+    if operation == operations.ERF:
+        return 2.0 / math.sqrt(math.pi) * math.exp(-x * x), 0.0
+    if operation == operations.HYPOT:
+        return x / value, y / value
+    if operation == operations.FABS:
+        return 0.0 if x == 0.0 else math.copysign(1.0, x), 0.0
+    if operation == operations.FMIN:
+        return (1.0, 0.0) if x < y else (0.0, 1.0) if y < x else (0.5, 0.5)
+    if operation == operations.FMAX:
+        return (1.0, 0.0) if x > y else (0.0, 1.0) if y > x else (0.5, 0.5)
+    if operation == operations.COPYSIGN:
+        return math.copysign(1.0, x) * math.copysign(1.0, y), 0.0
+    if operation == operations.FMOD or operation == operations.REMAINDER:
+        return 1.0, -round((x - value) / y)
     if operation == operations.IF_ELSE_ZERO:
         return 0.0, 1.0 if x != 0.0 else 0.0
     if operation in FLAT:

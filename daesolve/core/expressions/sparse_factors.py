@@ -16,8 +16,11 @@ import numpy as np
 import scipy
 
 Solve = Callable[[np.ndarray], np.ndarray]
+THRESHOLD = 0.1
+"""A pivot on the diagonal is kept if it is this part of the largest number below it: half as many
+numbers fill in."""
 LEAST = 1e-3
-"""The least pivot relative to the largest number below it; SuperLU's are at least as large."""
+"""The least pivot relative to the largest number below it; SuperLU's are at least `THRESHOLD`."""
 DEPENDENT = 1e-9
 """If a pivot is smaller, relative to the largest, the rows may depend on each other."""
 ORDER = "MMD_AT_PLUS_A"
@@ -66,7 +69,9 @@ class AlikeMatrices:
             (entries * scales, self._rows, self._starts), shape=(size, size)
         )
         try:
-            factors = scipy.sparse.linalg.splu(matrix, permc_spec=ORDER)
+            factors = scipy.sparse.linalg.splu(
+                matrix, permc_spec=ORDER, diag_pivot_thresh=THRESHOLD
+            )
         except RuntimeError:  # The matrix is exactly singular.
             return None
         into, out_of = factors.perm_r.astype(np.int64), factors.perm_c.astype(np.int64)

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import casadi as ca
 import numpy as np
@@ -58,49 +57,17 @@ class SemiExplicit:
     refinements: int = 0
 
     @cached_property
-    def _shared(self) -> list[ca.SX]:
-        """K, r, the shift, r - K z and f with their common subexpressions shared.
-
-        They are shared before differentiation, because sharing all derivatives takes ten times as
-        long.
-        """
-        shift = ca.SX(*self.matrix.shape) if self.shift is None else self.shift
+    def residual(self) -> ca.Function:
+        """(t, (x, z), p) -> f and r - K z, one column."""
         rest = self.right_side - self.matrix @ self.z
-        return sharing([self.matrix, self.right_side, shift, rest, self.rate])
+        shared = sharing([ca.densify(ca.vertcat(self.rate, rest))])
+        return ca.Function("residual", [self.t, ca.vertcat(self.x, self.z), self.p], shared)
 
     @cached_property
-    def system(self) -> ca.Function:
-        """(t, x, p) -> K, r and the shift; K and the shift are sparse."""
-        matrix, right_side, shift = self._shared[:3]
-        return ca.Function(
-            "system", [self.t, self.x, self.p], [matrix, ca.densify(right_side), shift]
-        )
-
-    @cached_property
-    def _derivatives(self) -> tuple[ca.SX, ca.SX, ca.SX]:
-        rest, rate = self._shared[3:]
-        return (
-            sparse_jacobian(rest, self.x),
-            sparse_jacobian(rate, self.x),
-            sparse_jacobian(rate, self.z),
-        )
-
-    @property
-    def patterns(self) -> tuple[ca.Sparsity, ...]:
-        """The non-zero patterns of d(r - K z)/dx, df/dx and df/dz."""
-        return tuple(part.sparsity() for part in self._derivatives)
-
-    @cached_property
-    def partials(self) -> ca.Function:
-        """(t, (x, z), p) -> the non-zeros of these, concatenated."""
-        entries: list[ca.SX] = [ca.SX(0, 1)]
-        for part in self._derivatives:
-            entries += cast("list[ca.SX]", part.nonzeros())
-        return ca.Function(
-            "partials",
-            [self.t, ca.vertcat(self.x, self.z), self.p],
-            [ca.densify(ca.vertcat(*entries))],
-        )
+    def shifts(self) -> ca.Function:
+        """(t, x, p) -> the shift, sparse."""
+        shift = ca.SX(*self.matrix.shape) if self.shift is None else self.shift
+        return ca.Function("shifts", [self.t, self.x, self.p], [shift])
 
 
 def sparse_jacobian(expression: ca.SX, variables: ca.SX) -> ca.SX:

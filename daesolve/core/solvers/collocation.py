@@ -19,10 +19,11 @@ import numpy as np
 from numpy.polynomial import Legendre
 
 from daesolve.core.expressions.blocks import StateFunction
+from daesolve.core.expressions.sparse_factors import Solve
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.jacobians import Solve, newton_matrix
+from daesolve.core.solvers.jacobians import implicit_equations
 
-ITERATIONS = {3: 7, 5: 10}
+ITERATIONS = {3: 7, 5: 10, 7: 13}
 """The most iterations of Newton's method, by the number of stages."""
 SHORTEST, LONGEST = 0.2, 10.0
 """What a step may be of the one before it."""
@@ -33,8 +34,6 @@ HARD = 0.7
 than this one, because it would fail."""
 LATE = 1e-10
 """The rounding of time counts if it exceeds this fraction of a step."""
-GOOD = 1e-3
-"""Newton's iteration that converges at this rate needs no other Jacobian."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +55,10 @@ class Collocation:
         stages.
     powers
         (s, s): the coefficients of theta, theta^2, ... of z are powers @ z.
+    bend
+        (s + 1,) the coefficients of theta, theta^2, ... of the polynomial that is zero at the start
+        and at all stages and has the slope lambda at the start, lambda being the real one: times
+        the estimate of the error it is what the polynomial of the stages leaves out.
     """
 
     stages: int
@@ -65,11 +68,16 @@ class Collocation:
     out_of: np.ndarray
     error: np.ndarray
     powers: np.ndarray
+    bend: np.ndarray
 
     def at(self, parts: np.ndarray) -> np.ndarray:
         """Return the matrix (j, s) that gives z at parts of the step from the stages."""
         exponents = np.arange(1, self.stages + 1)
         return parts[:, None] ** exponents @ self.powers
+
+    def bent(self, parts: np.ndarray) -> np.ndarray:
+        """Return what the estimate of the error adds at parts of the step, (j, 1)."""
+        return (parts[:, None] ** np.arange(1, self.stages + 2) @ self.bend)[:, None]
 
 
 @functools.cache
@@ -99,6 +107,7 @@ def radau(stages: int) -> Collocation:
         vectors[:, kept] * doubled,
         real * (embedded - matrix[-1]) @ inverse,
         np.linalg.inv(nodes[:, None] ** (exponents + 1)),
+        real * np.polynomial.polynomial.polyfromroots(nodes) / np.prod(-nodes),
     )
 
 
@@ -119,17 +128,15 @@ class Collocated:
         self, problem: OdeProblem, p: np.ndarray, tableau: Collocation, rtol: float, atol: float
     ) -> None:
         self.problem, self.p, self.tableau = problem, p, tableau
-        self.rate = StateFunction(problem.rhs, p)
+        self.equations = implicit_equations(problem, p, tableau.stages)
         self.project = None if problem.project is None else StateFunction(problem.project, p)
-        self._stages = StateFunction(problem.rhs, p, tableau.stages)
-        self.matrix = newton_matrix(problem, p)
         self.converged = max(10 * np.finfo(float).eps / rtol, min(0.03, math.sqrt(rtol)))
         self._rtol, self._atol = rtol, atol
 
     @property
     def evaluations(self) -> int:
         """How often rates were evaluated."""
-        return self.rate.calls + self._stages.calls
+        return self.equations.evaluations
 
     def scale(self, x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
         """Return the size of an error that is tolerated, for each state."""
@@ -137,15 +144,15 @@ class Collocated:
         return self._atol + self._rtol * sizes
 
     def factorise(self, h: float) -> list[Solve] | None:
-        """Return what solves with lambda / h - J for each lambda; None if one is singular."""
-        solves = [self.matrix.factorise(number / h) for number in self.tableau.eigenvalues]
+        """Return what solves with lambda / h E - J for each lambda; None if one is singular."""
+        solves = [self.equations.factorise(number / h) for number in self.tableau.eigenvalues]
         found = [solve for solve in solves if solve is not None]
         return found if len(found) == len(solves) else None
 
     def collocate(
         self,
         t: float,
-        x: np.ndarray,
+        y: np.ndarray,
         h: float,
         guess: np.ndarray,
         solves: list[Solve],
@@ -156,31 +163,32 @@ class Collocated:
 
         Parameters
         ----------
-        t, x, h
+        t, y, h
             Where the step starts, and its length.
         guess
-            (s, n) z to begin with.
+            (s, len(y)) z to begin with.
         solves
             From `factorise`.
         scale
-            (n,) what the error is measured by.
+            What the error of the state, with which y begins, is measured by.
         contraction
             What is known of the rate of convergence: it lets one iteration be enough.
         """
         tableau, most = self.tableau, ITERATIONS[self.tableau.stages]
-        times, weights = t + h * tableau.nodes, (tableau.eigenvalues / h)[:, None]
+        times, size = t + h * tableau.nodes, len(scale)
+        weights = (tableau.eigenvalues / h)[:, None] * self.equations.mass
         z, w = guess, tableau.into @ guess
         moves, before = np.empty_like(w), 0.0
         # What is known grows old: as long as one iteration is enough, nothing new is learnt.
         known = max(contraction, 1e-16) ** 0.8
         expected, theta = known, 0.0
         for number in range(1, most + 1):
-            f = self._stages(times, x + z)
+            f = self.equations.rates(times, y + z)
             defect = tableau.into @ f - weights * w
             moves[0] = solves[0](np.ascontiguousarray(defect[0].real))
             for k in range(1, len(solves)):
                 moves[k] = solves[k](defect[k])
-            move = float(_norm(moves / scale))
+            move = float(_norm(moves[:, :size] / scale))
             if not math.isfinite(move):
                 return Iteration(False, number, z, 1.0)
             if number > 1:
@@ -201,7 +209,7 @@ class Collocated:
 
 @dataclass(frozen=True)
 class Iteration:
-    """The result of Newton's method for a step: z, (s, n), the iterations, and their rate."""
+    """The result of Newton's method for a step: z, (s, len(y)), the iterations, and their rate."""
 
     converged: bool
     count: int
@@ -229,16 +237,23 @@ class CollocationStepper:
 
     def __init__(self, method: Collocated, time: float, x: np.ndarray, until: float) -> None:
         self.method, self.until = method, until
-        self.time, self.x = time, x
+        self.time, self.y = time, method.equations.completed(time, x)
         self.sign = 1.0 if until >= time else -1.0
-        self.f = method.rate(time, x)
-        self.start, self.z = (time, x), None
+        self.f = method.equations.rate(time, self.y)
+        self.start, self.z = (time, self.y), None
+        self._count = len(x)
         self._size = 0.0
         self._current = False
         self._solves: list[Solve] | None = None
         self._factorised = math.nan
         self._accepted: tuple[float, float] | None = None
         self._theta = 1.0
+        self._left = np.zeros(len(self.y))
+
+    @property
+    def x(self) -> np.ndarray:
+        """The state."""
+        return self.y[: self._count]
 
     @property
     def step_taken(self) -> float:
@@ -266,7 +281,7 @@ class CollocationStepper:
             assert self._solves is not None
             scale = method.scale(self.x)
             found = method.collocate(
-                self.time, self.x, h, self._guess(h), self._solves, scale, self._theta
+                self.time, self.y, h, self._guess(h), self._solves, scale, self._theta
             )
             if not found.converged:
                 self._theta = 1.0
@@ -275,8 +290,8 @@ class CollocationStepper:
                 elif not self._renew():
                     return "the Jacobian of the rate is not finite"
                 continue
-            x = self.x + found.z[-1]
-            error = self._error(h, found.z, x, rejected)
+            y = self.y + found.z[-1]
+            error = self._error(h, found.z, y[: self._count], rejected)
             most = ITERATIONS[tableau.stages]
             safety = 0.9 * (2 * most + 1) / (2 * most + found.count)
             if not error <= 1.0:
@@ -285,7 +300,7 @@ class CollocationStepper:
                 rejected = True
                 continue
             hard = failed or found.count >= HARD * most
-            self._accept(h, x, found, error, safety, 1.0 if hard else LONGEST, last=last)
+            self._accept(h, y, found, error, safety, 1.0 if hard else LONGEST, last=last)
             return ""
 
     def _rounded(self, h: float) -> float:
@@ -299,12 +314,13 @@ class CollocationStepper:
         E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, II.4.
         """
         method, span = self.method, abs(self.until - self.time)
-        scale = method.scale(self.x)
-        size, speed = _norm(self.x / scale), _norm(self.f / scale)
+        scale, rate = method.scale(self.x), self.f[: self._count]
+        size, speed = _norm(self.x / scale), _norm(rate / scale)
         guess = 0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6
         guess = min(guess, span)
-        ahead = self.x + self.sign * guess * self.f
-        turned = method.rate(self.time + self.sign * guess, ahead) - self.f
+        time, ahead = self.time + self.sign * guess, self.x + self.sign * guess * rate
+        equations = method.equations
+        turned = equations.rate(time, equations.completed(time, ahead))[: self._count] - rate
         bend = _norm(turned / scale) / guess
         if not math.isfinite(bend):
             bend = 1.0 / guess
@@ -315,7 +331,7 @@ class CollocationStepper:
 
     def _renew(self) -> bool:
         self._solves = None
-        self._current = self.method.matrix.move(self.time, self.x)
+        self._current = self.method.equations.move(self.time, self.y)
         return self._current
 
     def _factorise(self, h: float) -> bool:
@@ -327,7 +343,7 @@ class CollocationStepper:
         """Continue the polynomial of the step before."""
         tableau = self.method.tableau
         if self.z is None:
-            return np.zeros((tableau.stages, len(self.x)))
+            return np.zeros((tableau.stages, len(self.y)))
         parts = 1.0 + tableau.nodes * (h / self.step_taken)
         return tableau.at(parts) @ self.z - self.z[-1]
 
@@ -335,19 +351,21 @@ class CollocationStepper:
         """Estimate the error of the step by the embedded method, filtered where it is stiff."""
         assert self._solves is not None
         scale = self.method.scale(self.x, x)
-        made = self.method.tableau.error @ z / h
+        equations = self.method.equations
+        made = equations.mass * (self.method.tableau.error @ z) / h
         error = self._solves[0](self.f + made)
-        size = _norm(error / scale)
+        size = _norm(error[: self._count] / scale)
         if size > 1.0 and (rejected or self.z is None):
-            again = self.method.rate(self.time, self.x + error)
+            again = equations.rate(self.time, self.y + error)
             error = self._solves[0](again + made)
-            size = _norm(error / scale)
+            size = _norm(error[: self._count] / scale)
+        self._left = error
         return size
 
     def _accept(
         self,
         h: float,
-        x: np.ndarray,
+        y: np.ndarray,
         found: Iteration,
         error: float,
         safety: float,
@@ -363,16 +381,17 @@ class CollocationStepper:
             length, before = self._accepted
             factor = min(factor, abs(h) / length * (error / before) ** power * factor)
         factor = min(longest, safety * factor)
-        slow = found.count > 2 and found.theta > GOOD
+        slow = found.count > 2 and found.theta > method.equations.good
         if not slow and 1.0 <= factor < KEPT:
             factor = 1.0
         self._accepted = abs(h), max(error, 1e-10)
         self._theta = found.theta
-        self.start, self.z = (self.time, self.x), found.z
-        self.time, self.x = (self.until if last else self.time + h), x
+        self.start, self.z = (self.time, self.y), found.z
+        self.time, self.y = (self.until if last else self.time + h), y
         if method.project is not None:
-            self.x = method.project(self.time, x)
-        self.f = method.rate(self.time, self.x)
+            x = method.project(self.time, self.x)
+            self.y = method.equations.completed(self.time, x)
+        self.f = method.equations.rate(self.time, self.y)
         self._size = abs(h) * factor
         self._current = False
         if slow:
@@ -381,16 +400,23 @@ class CollocationStepper:
     def shortened(self, h: float) -> np.ndarray | None:
         """Take the last step again, only a part of it; None if Newton's method fails."""
         assert self.z is not None
-        method, (time, x) = self.method, self.start
+        method, (time, y) = self.method, self.start
         parts = method.tableau.nodes * (h / self.step_taken)
         guess = method.tableau.at(parts) @ self.z
         solves = method.factorise(h)
         if solves is None:
             return None
-        found = method.collocate(time, x, h, guess, solves, method.scale(x), 1.0)
-        return x + found.z[-1] if found.converged else None
+        scale = method.scale(y[: self._count])
+        found = method.collocate(time, y, h, guess, solves, scale, 1.0)
+        return (y + found.z[-1])[: self._count] if found.converged else None
 
     def inside(self, parts: np.ndarray) -> np.ndarray:
-        """Return the states at parts of the last step by its polynomial, (k, n)."""
+        """Return the states at parts of the last step, (k, n), within its tolerance.
+
+        What the polynomial of the stages leaves out is as large as the estimate of the error, and
+        is added.
+        """
         assert self.z is not None
-        return self.start[1] + self.method.tableau.at(parts) @ self.z
+        own, tableau = slice(self._count), self.method.tableau
+        states = self.start[1][own] + tableau.at(parts) @ self.z[:, own]
+        return states + tableau.bent(parts) * self._left[own]

@@ -18,13 +18,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache
-from typing import cast
+from typing import ClassVar, cast
 
 import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.core.expressions.blocks import StateFunction
+from daesolve.core.expressions.blocks import SparseDerivatives, StateFunction
 from daesolve.core.expressions.evaluation import BufferedFunction, Evaluator
 from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.sparse_factors import ORDER, AlikeMatrices, Solve, powers_of_two
@@ -45,6 +45,8 @@ FLOPS = 50.0
 """Operations of LAPACK in the time of an instruction."""
 MAKING = 2.0
 """Factor on the cost of a written-out Jacobian in a run, since it must be made first."""
+DIRECTIONS = 60.0
+"""What derivatives of the equations before the elimination cost, over the equations."""
 LARGE = 120
 """From so many unknowns on SuperLU takes less time than LAPACK."""
 
@@ -83,13 +85,45 @@ def _costs_less(problem: OdeProblem) -> bool:
     written = MAKING * PER_STATE * problem.size * problem.rhs.n_instructions()
     if problem.equations is None or written < FIXED:
         return False
+    residual = problem.equations.residual
     unknowns = problem.equations.z.numel()
     work = unknowns**2 * (2.0 / 3.0 * unknowns + 2.0 * problem.size)
     if unknowns >= LARGE:  # Of sparse factors, with three times the entries of the matrix.
-        work = 6.0 * problem.equations.system.nnz_out(0) * problem.size
-    functions = (problem.equations.system, problem.equations.partials)
-    code = sum(function.n_instructions() for function in functions)
-    return FIXED + code + work / FLOPS < written
+        work = 6.0 * residual.jac_sparsity(0, 1).nnz() * problem.size
+    return FIXED + DIRECTIONS * residual.n_instructions() + work / FLOPS < written
+
+
+class _Blocks:
+    """The derivatives of f and r - K z by x and z, in blocks.
+
+    Parameters
+    ----------
+    equations
+        Before the elimination.
+    p
+        The values.
+    """
+
+    def __init__(self, equations: SemiExplicit, p: np.ndarray) -> None:
+        self._size = equations.x.numel()
+        self.derivatives = SparseDerivatives(equations.residual, p)
+        self._shape = (self._size + equations.z.numel(),) * 2
+        self._unknowns = np.zeros(equations.z.numel())
+
+    def at(self, t: float, x: np.ndarray, z: np.ndarray) -> tuple[scipy.sparse.csc_array, ...]:
+        """Return df/dx, df/dz and d(r - K z)/dx."""
+        whole, size = self._matrix(t, np.concatenate([x, z]))[1], self._size
+        return whole[:size, :size], whole[:size, size:], whole[size:, :size]
+
+    def linear(self, t: float, x: np.ndarray) -> tuple[scipy.sparse.csc_array, np.ndarray]:
+        """Return K and r."""
+        values, whole = self._matrix(t, np.concatenate([x, self._unknowns]))
+        return -whole[self._size :, self._size :], values[self._size :]
+
+    def _matrix(self, t: float, y: np.ndarray) -> tuple[np.ndarray, scipy.sparse.csc_array]:
+        values, entries = self.derivatives(t, y)
+        own = self.derivatives
+        return values, scipy.sparse.csc_array((entries, own.rows, own.starts), shape=self._shape)
 
 
 class FactorisedJacobian:
@@ -108,52 +142,30 @@ class FactorisedJacobian:
     def __init__(self, equations: SemiExplicit, p: np.ndarray) -> None:
         self.equations = equations
         self._p = np.ascontiguousarray(p, dtype=float)
-        self._system = Evaluator(equations.system)
-        self._partials = BufferedFunction(equations.partials, p)
-        self._matrix = _Pattern(equations.system.sparsity_out(0))
-        self._shift = _Pattern(equations.system.sparsity_out(2))
-        self._parts = [_Pattern(pattern) for pattern in equations.patterns]
-        self._ends = np.cumsum([len(part.rows) for part in self._parts])[:-1]
+        self._blocks = _Blocks(equations, p)
+        pattern = equations.shifts.sparsity_out(0)
+        self._shift = Evaluator(equations.shifts) if pattern.nnz() else None
+        self._places = pattern.row(), pattern.colind()
 
     def __call__(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return dx'/dx, (size, size)."""
-        entries, right_side, shift = self._system(t, x, self._p)
-        matrix = self._matrix.sparse(entries)
-        shifted = matrix + self._shift.sparse(shift) if len(shift) else matrix
+        matrix, right_side = self._blocks.linear(t, x)
+        shifted = matrix
+        if self._shift is not None:
+            (entries,) = self._shift(t, x, self._p)
+            shifted = matrix + scipy.sparse.csc_array((entries, *self._places), shape=matrix.shape)
         size = len(x)
         factors = _Factors.of(shifted)
         if factors is None:
             return np.full((size, size), np.nan)
         z = factors.refined(right_side)
-        rest, own, by_z = self._at(t, x, z)
-        dz = factors.solve(self._parts[0].dense(rest))
+        own, by_z, rest = self._blocks.at(t, x, z)
+        dz = factors.solve(rest.toarray(order="F"))
         for _ in range(self.equations.refinements):
             z = z + factors.refined(right_side - matrix @ z)
-            rest, own, by_z = self._at(t, x, z)
-            dz = dz + factors.solve(self._parts[0].dense(rest) - matrix @ dz)
-        return self._parts[1].dense(own) + self._parts[2].sparse(by_z) @ dz
-
-    def _at(self, t: float, x: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
-        return np.split(self._partials(t, np.concatenate([x, z])), self._ends)
-
-
-class _Pattern:
-    """Where the non-zeros of a matrix are, columns first."""
-
-    def __init__(self, sparsity: ca.Sparsity) -> None:
-        self.shape = sparsity.shape
-        self.rows = np.array(sparsity.row(), dtype=np.int32)
-        self.starts = np.array(sparsity.colind(), dtype=np.int32)
-        self.columns = np.repeat(np.arange(self.shape[1]), np.diff(self.starts))
-        self._places = self.rows + self.shape[0] * self.columns
-
-    def sparse(self, entries: np.ndarray) -> scipy.sparse.csc_array:
-        return scipy.sparse.csc_array((entries, self.rows, self.starts), shape=self.shape)
-
-    def dense(self, entries: np.ndarray) -> np.ndarray:
-        matrix = np.zeros(self.shape[0] * self.shape[1])
-        matrix[self._places] = entries
-        return matrix.reshape(self.shape, order="F")
+            own, by_z, rest = self._blocks.at(t, x, z)
+            dz = dz + factors.solve(rest.toarray(order="F") - matrix @ dz)
+        return own.toarray() + by_z @ dz
 
 
 class _Factors:
@@ -223,33 +235,91 @@ def _solving(matrix: np.ndarray) -> Solve | None:
     return None if info else lambda b: substitute(lu, pivots, b)[0]
 
 
-class NewtonMatrix(ABC):
-    """The matrices sigma - J of Newton's iteration for one Jacobian J and several numbers sigma."""
+class ImplicitEquations(ABC):
+    """The equations E y' = F(t, y) of an implicit method, with E diagonal, of zeros and ones.
+
+    y begins with the state x of a problem; unknowns may follow.
+
+    Attributes
+    ----------
+    mass
+        The diagonal of E.
+    evaluations
+        At how many states F was evaluated.
+    good
+        Newton's iteration that converges at this rate needs no other Jacobian.
+    """
+
+    good: ClassVar[float]
+
+    def __init__(self, function: ca.Function, p: np.ndarray, size: int, stages: int) -> None:
+        self._rate = StateFunction(function, p)
+        self._rates = StateFunction(function, p, stages)
+        self.mass = np.zeros(function.nnz_out(0))
+        self.mass[:size] = 1.0
+
+    @property
+    def evaluations(self) -> int:
+        """At how many states F was evaluated."""
+        return self._rate.calls + self._rates.calls
+
+    def rate(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return F at a time, (len(y),)."""
+        return self._rate(t, y)
+
+    def rates(self, times: np.ndarray, table: np.ndarray) -> np.ndarray:
+        """Return F at the stages, (stages, len(y))."""
+        return self._rates(times, table)
 
     @abstractmethod
-    def move(self, t: float, x: np.ndarray) -> bool:
-        """Take the Jacobian at another place; return whether it is finite."""
+    def completed(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Return y for a state; its unknowns are not finite where they cannot be."""
+
+    @abstractmethod
+    def move(self, t: float, y: np.ndarray) -> bool:
+        """Take the Jacobian J of F at another place; return whether it is finite."""
 
     @abstractmethod
     def factorise(self, sigma: complex) -> Solve | None:
-        """Return what solves (sigma - J) d = b, real where sigma is; None if it is singular."""
+        """Return what solves (sigma E - J) d = b, real where sigma is; None if it is singular."""
 
 
-def newton_matrix(problem: OdeProblem, p: np.ndarray) -> NewtonMatrix:
-    """Return the matrices of Newton's iteration in the way that costs less."""
+def implicit_equations(problem: OdeProblem, p: np.ndarray, stages: int) -> ImplicitEquations:
+    """Return the equations of a problem, with the unknowns of its elimination if that costs less.
+
+    Parameters
+    ----------
+    problem, p
+        Its functions, and the values.
+    stages
+        At how many states they are evaluated at once.
+    """
+    if bordered(problem):
+        return _Bordered(cast("SemiExplicit", problem.equations), p, stages)
+    return _Explicit(problem, p, stages)
+
+
+def bordered(problem: OdeProblem) -> bool:
+    """Return whether the unknowns of the elimination are kept."""
     equations = problem.equations
-    if equations is None or equations.shift is not None or not factorises(problem):
-        return _DenseNewton(exact_jacobian(problem, p))
-    return _BorderedNewton(equations, p)
+    return equations is not None and equations.shift is None and factorises(problem)
 
 
-class _DenseNewton(NewtonMatrix):
-    def __init__(self, jacobian: Jacobian) -> None:
-        self._jacobian = jacobian
+class _Explicit(ImplicitEquations):
+    """x' = f(t, x), with a dense Jacobian."""
+
+    good = 1e-3
+
+    def __init__(self, problem: OdeProblem, p: np.ndarray, stages: int) -> None:
+        super().__init__(problem.rhs, p, problem.size, stages)
+        self._jacobian = exact_jacobian(problem, p)
         self._matrix = np.zeros((0, 0))
 
-    def move(self, t: float, x: np.ndarray) -> bool:
-        self._matrix = np.asfortranarray(-self._jacobian(t, x))
+    def completed(self, t: float, x: np.ndarray) -> np.ndarray:
+        return x
+
+    def move(self, t: float, y: np.ndarray) -> bool:
+        self._matrix = np.asfortranarray(-self._jacobian(t, y))
         return bool(np.all(np.isfinite(self._matrix)))
 
     def factorise(self, sigma: complex) -> Solve | None:
@@ -259,75 +329,54 @@ class _DenseNewton(NewtonMatrix):
         return _solving(matrix)
 
 
-class _BorderedNewton(NewtonMatrix):
-    """With the unknowns of the elimination kept, so that the matrix is sparse.
+class _Bordered(ImplicitEquations):
+    """x' = f(t, x, z) and 0 = r - K z: with the unknowns of the elimination, all is sparse.
 
-    With J = f_x + f_z K^-1 g_x, where g_x = d(r - K z)/dx,
+    With J = f_x + f_z K^-1 g_x, where g_x = d(r - K z)/dx, the state's part of d solves
+    (sigma - J) d = b in
 
         [ sigma - f_x   -f_z ] [ d ]   [ b ]
         [    -g_x         K  ] [ e ] = [ 0 ].
+
+    A Jacobian takes as long as seven iterations.
     """
 
-    def __init__(self, equations: SemiExplicit, p: np.ndarray) -> None:
-        self._p = np.ascontiguousarray(p, dtype=float)
-        self._system = Evaluator(equations.system)
-        self._partials = StateFunction(equations.partials, p)
-        self._block = _Pattern(equations.system.sparsity_out(0))
-        self._size, unknowns = equations.x.numel(), equations.z.numel()
-        rest, own, by_z = (_Pattern(pattern) for pattern in equations.patterns)
-        self._ends = np.cumsum([len(part.rows) for part in (rest, own)])
-        patterns = [own, by_z, rest, self._block]
-        self._whole = self._size + unknowns
-        offsets = [(0, 0), (0, self._size), (self._size, 0), (self._size, self._size)]
-        places = [
-            pattern.rows + down + self._whole * (pattern.columns + right)
-            for pattern, (down, right) in zip(patterns, offsets, strict=True)
-        ]
-        diagonal = np.arange(self._size) * (self._whole + 1)
-        joined, self._into = np.unique(np.concatenate([diagonal, *places]), return_inverse=True)
-        self._rows = (joined % self._whole).astype(np.int32)
-        self._starts = np.searchsorted(joined, self._whole * np.arange(self._whole + 1)).astype(
-            np.int32
+    good = 3e-2
+
+    def __init__(self, equations: SemiExplicit, p: np.ndarray, stages: int) -> None:
+        self._size = equations.x.numel()
+        super().__init__(equations.residual, p, self._size, stages)
+        self._blocks = _Blocks(equations, p)
+        own = self._blocks.derivatives
+        whole = len(self.mass)
+        columns = np.repeat(np.arange(whole), np.diff(own.starts))
+        diagonal = np.arange(self._size) * (whole + 1)
+        joined, into = np.unique(
+            np.concatenate([diagonal, own.rows + whole * columns]), return_inverse=True
         )
+        self._diagonal, self._into = into[: self._size], into[self._size :]
+        self._rows = (joined % whole).astype(np.int32)
+        self._starts = np.searchsorted(joined, whole * np.arange(whole + 1)).astype(np.int32)
         self._entries = np.zeros(len(joined))
         self._alike = AlikeMatrices(self._rows, self._starts)
-        self._alike_blocks = AlikeMatrices(self._block.rows, self._block.starts)
 
-    def move(self, t: float, x: np.ndarray) -> bool:
-        entries, right_side, _ = self._system(t, x, self._p)
-        z = self._unknowns(entries, right_side)
-        if z is None:
-            return False
-        rest, own, by_z = np.split(self._partials(t, np.concatenate([x, z])), self._ends)
-        parts = np.concatenate([np.zeros(self._size), -own, -by_z, -rest, entries])
-        self._entries = np.bincount(self._into, parts, len(self._rows))
+    def completed(self, t: float, x: np.ndarray) -> np.ndarray:
+        matrix, right_side = self._blocks.linear(t, x)
+        factors = _Factors.of(matrix)
+        unknown = np.full(len(right_side), np.nan)
+        return np.concatenate([x, unknown if factors is None else factors.refined(right_side)])
+
+    def move(self, t: float, y: np.ndarray) -> bool:
+        self._entries = np.zeros(len(self._rows))
+        self._entries[self._into] = -self._blocks.derivatives(t, y)[1]
         return bool(np.all(np.isfinite(self._entries)))
-
-    def _unknowns(self, entries: np.ndarray, right_side: np.ndarray) -> np.ndarray | None:
-        """Solve K z = r, refined once; None if K is singular."""
-        matrix = self._block.sparse(entries)
-        if len(right_side) < LARGE:
-            factors = _Factors.of(matrix)
-            return None if factors is None else factors.refined(right_side)
-        solve = self._alike_blocks.factorise(entries)
-        if solve is None:
-            return None
-        found = solve(right_side)
-        return found + solve(right_side - matrix @ found)
 
     def factorise(self, sigma: complex) -> Solve | None:
         number = complex(sigma) if sigma.imag else float(sigma.real)
         data = self._entries.astype(type(number))
-        data[self._into[: self._size]] += number
-        solve = self._solving(data)
-        if solve is None:
-            return None
-        size, border = self._size, np.zeros(self._whole - self._size)
-        return lambda b: solve(np.concatenate([b, border]))[:size]
-
-    def _solving(self, data: np.ndarray) -> Solve | None:
-        if self._whole >= LARGE:
+        data[self._diagonal] += number
+        if len(self.mass) >= LARGE:
             return self._alike.factorise(data)
-        shape = (self._whole, self._whole)
+        shape = (len(self.mass),) * 2
         factors = _Factors.of(scipy.sparse.csc_array((data, self._rows, self._starts), shape=shape))
         return None if factors is None else factors.solve

@@ -1,7 +1,8 @@
 """Radau IIA with exact Jacobians, for stiff equations with many interruptions.
 
 A one-step method continues from an event at once, and a step to a time within a step is as accurate
-as the whole one: samples and events are found by such steps, not by a polynomial of lower order.
+as the whole one: events are located by such steps, not by a polynomial of lower order. Samples are
+of the polynomial with what the estimate of the error adds, which is within the tolerance.
 
 A call of `guards.find_events`, which serves many steps at once, costs some milliseconds: it is
 called only where a few values of a step's polynomial do not show that no guard passes zero.
@@ -9,6 +10,7 @@ called only where a few values of a step's polynomial do not show that no guard 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,15 +19,15 @@ import numpy as np
 
 from daesolve.core.expressions.blocks import StateFunction, evaluate_block
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.solvers.base import NEWTON
+from daesolve.core.solvers.base import NEWTON, Compilation
 from daesolve.core.solvers.collocation import ITERATIONS, Collocated, CollocationStepper, radau
 from daesolve.core.solvers.dense_segments import INNER, AcceptedSteps
 from daesolve.core.solvers.error_control import ErrorControlled
 from daesolve.core.solvers.guards import LOOKS, find_events
+from daesolve.core.solvers.jacobians import bordered
 from daesolve.core.solvers.phase_splitting import FAR, phase_advance
 from daesolve.core.solvers.segment import (
     NO_RATE,
-    UNREPEATABLE,
     EventHit,
     State,
     StepError,
@@ -51,7 +53,8 @@ class RadauIIA(ErrorControlled):
     rtol, atol
         Relative and absolute tolerance of the error of a step.
     stages
-        3 (order 5) or 5 (order 9); None takes 3 for tolerances above 1e-7, else 5.
+        3 (order 5), 5 (order 9) or 7 (order 13); None takes 7 for large systems, 3 for others with
+        tolerances above 1e-7, else 5.
     """
 
     stages: int | None = None
@@ -62,7 +65,7 @@ class RadauIIA(ErrorControlled):
         super().__post_init__()
         self.refuse_below_smallest()
         if not is_one_of(self.stages, (None, *ITERATIONS)):
-            raise OutOfRangeError(f"{self.name}: stages is {self.stages!r}, but must be 3 or 5")
+            raise OutOfRangeError(f"{self.name}: stages is {self.stages!r}, but must be 3, 5 or 7")
 
     @property
     def smallest_rtol(self) -> float:
@@ -82,10 +85,21 @@ class RadauIIA(ErrorControlled):
         """Go no farther than the step in which the first event that interrupts lies."""
         return True
 
+    def compile(self, problem: OdeProblem) -> Compilation:
+        """Build the functions that a step needs."""
+        begun = time.perf_counter()
+        self._stepper(problem, problem.value_vector({}))
+        return Compilation(time.perf_counter() - begun)
+
     def integrator(self, problem: OdeProblem, start: State, until: float) -> Stepper:
         """Return the method at work."""
+        return self._stepper(problem, start.p)
+
+    def _stepper(self, problem: OdeProblem, p: np.ndarray) -> Stepper:
         stages = self.stages or (3 if self.rtol > FINE else 5)
-        return _Stepper(Collocated(problem, start.p, radau(stages), self.rtol, self.atol))
+        if self.stages is None and bordered(problem):
+            stages = max(ITERATIONS)
+        return _Stepper(Collocated(problem, p, radau(stages), self.rtol, self.atol))
 
 
 class _Stepper(Stepper):
@@ -131,17 +145,18 @@ class _Stepper(Stepper):
         return [*found[:count], *self._passed(stop, found[count:])]
 
     def within(self, time: float) -> np.ndarray:
-        """Return the state at a time in the last step, by a step to it."""
-        found = self._advance(time)
-        if found is None:
-            raise StepError(UNREPEATABLE)
-        return found
+        """Return the state at a time in the last step."""
+        main, project = self._main, self._method.project
+        assert main is not None
+        parts = np.array([(time - main.start[0]) / main.step_taken])
+        found = main.inside(parts)[0]
+        return found if project is None else project(time, found)
 
     def _advance(self, time: float) -> np.ndarray | None:
         """Step from the start of the last step to a time in it; None if it takes too long."""
         main, method = self._main, self._method
         assert main is not None
-        before, x = main.start
+        before, x = main.start[0], main.start[1][: method.problem.size]
         if time == before:
             return x
         once = main.shortened(time - before)
@@ -172,9 +187,9 @@ class _Stepper(Stepper):
 
     def _guards_within(self, main: CollocationStepper) -> np.ndarray:
         """Return the guards at even looks into the step, its ends included, (LOOKS + 1, guards)."""
-        (start, x), parts = main.start, np.arange(LOOKS + 1) / LOOKS
+        start, parts = main.start[0], np.arange(LOOKS + 1) / LOOKS
         states = main.inside(parts)
-        states[0], states[-1] = x, main.x
+        states[-1] = main.x
         return self._looks(start + main.step_taken * parts, states)
 
     def _turns_far(self, main: CollocationStepper) -> bool:
@@ -196,7 +211,7 @@ class _Stepper(Stepper):
 
         return AcceptedSteps(
             np.array([start[0], main.time]),
-            np.array([start[1], main.x]),
+            np.array([start[1][: len(main.x)], main.x]),
             main.inside(np.array([INNER])),
             dense,
             exact,

@@ -107,23 +107,28 @@ def test_kinks_of_friction_are_found_by_steps_and_not_by_polynomials() -> None:
 
 
 def test_a_number_of_stages_that_is_none_is_refused() -> None:
-    with pytest.raises(OutOfRangeError, match="stages is 4, but must be 3 or 5"):
+    with pytest.raises(OutOfRangeError, match="stages is 4, but must be 3, 5 or 7"):
         ds.RadauIIA(stages=4)
 
 
-def test_the_bordered_newton_matrix_solves_like_the_dense_one() -> None:
-    from daesolve.core.solvers.jacobians import _BorderedNewton, _DenseNewton, exact_jacobian
+def test_the_bordered_equations_solve_like_the_dense_ones() -> None:
+    from daesolve.core.solvers.jacobians import _Bordered, _Explicit
 
     prepared = prepared_run(oscillator(), 1.0, {"x_dot": 1.0})
     problem, p, x = prepared.problem, prepared.values, prepared.initial
     assert problem.equations is not None
-    right_side = np.arange(1.0, problem.size + 1)
-    answers = []
-    for matrix in (_BorderedNewton(problem.equations, p), _DenseNewton(exact_jacobian(problem, p))):
-        assert matrix.move(0.0, x)
+    answers, rates = [], []
+    for equations in (_Bordered(problem.equations, p, 3), _Explicit(problem, p, 3)):
+        y = equations.completed(0.0, x)
+        assert equations.move(0.0, y)
+        rates.append(equations.rate(0.0, y)[: problem.size])
+        right_side = np.zeros(len(y))
+        right_side[: problem.size] = np.arange(1.0, problem.size + 1)
         for sigma in (10.0 + 0.0j, 3.0 + 4.0j):
-            solve = matrix.factorise(sigma)
+            solve = equations.factorise(sigma)
             assert solve is not None
-            answers.append(solve(right_side.astype(complex if sigma.imag else float)))
+            found = solve(right_side.astype(complex if sigma.imag else float))
+            answers.append(found[: problem.size])
+    np.testing.assert_allclose(*rates, rtol=1e-13)
     for one, other in zip(answers[:2], answers[2:], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13)
