@@ -56,7 +56,7 @@ from daesolve.core.preparation.extensions import formulations, solver_kind, solv
 from daesolve.core.preparation.request import Request
 from daesolve.core.preparation.sizes import PROBE_RTOL, Probe
 from daesolve.core.solvers import SOLVERS, Cvodes, Dop853, RadauIIA, Solver, Taylor
-from daesolve.core.solvers.jacobians import exact_jacobian
+from daesolve.core.solvers.jacobians import bordered, exact_jacobian, independent_motion
 from daesolve.errors import MissingBackendError, UnsupportedError
 
 MADE = {
@@ -83,7 +83,19 @@ feedback."""
 WRITTEN_TO = 1000
 """Instructions of the rate up to which a Jacobian is found soon in any way."""
 LARGE = 600
-"""States beyond which eigenvalues take seconds; then nothing is recognised."""
+"""States beyond which eigenvalues take seconds; then those of independent velocities are taken."""
+EXPLICIT_COST, IMPLICIT_COST, OVERHEAD = 1e-7, 4e-8, 1e-3
+"""Seconds for an instruction of the rate in a step of Taylor's method (6e-8 if they are few, 1.5e-7
+if they are many) and in one of radau, and for anything else in a step of radau."""
+TURN = 0.9
+"""How far the fastest motion turns in a step of radau at its default tolerance, rad."""
+BEGINS = 10.0
+"""Steps of radau until they are as long as the motion allows."""
+WORTH, SAVED = 1.5, 1.0
+"""Where the times of both are estimated, an implicit method is to take less by this factor, and by
+this many seconds."""
+BOUND = 0.5
+"""Rate times the probe's step, over what is stable, from which stability limits the step."""
 FEEDBACK_PER_STEP = 0.3
 """Rate times the probe's typical step."""
 TAYLOR_STEP = 0.7
@@ -251,12 +263,18 @@ class Stiffness:
         The duration of the run, s.
     stretch
         The time up to its first reset, s, as far as a short run shows one.
+    step
+        The typical step of a short run with an explicit method, s; zero if unknown.
+    instructions
+        Of the rate, if an implicit method need not evaluate it; zero if it must.
     """
 
     decay: float
     motion: float
     span: float
     stretch: float = math.inf
+    step: float = 0.0
+    instructions: int = 0
 
     @property
     def steps(self) -> float:
@@ -266,18 +284,42 @@ class Stiffness:
     @property
     def recognised(self) -> bool:
         """Whether a method for stiff equations is worth its cost."""
+        return self.evident or self._saves
+
+    @property
+    def evident(self) -> bool:
+        """Whether it is worth its cost whatever a step costs."""
         often = self.stretch * self.decay < RESTARTED * STABLE[Dop853.name]
         many = OFTEN * MANY if often else MANY
         return self.steps > many and self.decay > FASTER * max(self.motion, 1.0 / self.span)
 
     @property
+    def _saves(self) -> bool:
+        """Whether stability limits the steps, and an implicit method takes less time by far."""
+        if self.decay * self.step < BOUND * STABLE[Dop853.name]:
+            return False
+        stable = self.decay * self.span / STABLE[Taylor.name]
+        turns = self.motion * self.span / TURN + BEGINS * (1.0 + self.span / self.stretch)
+        explicit = stable * EXPLICIT_COST * self.instructions
+        implicit = turns * (OVERHEAD + IMPLICIT_COST * self.instructions)
+        return explicit > SAVED + WORTH * implicit
+
+    @property
     def words(self) -> str:
-        """The fastest rate in words."""
-        return f"fastest rate {self.decay:.2g} 1/s over {self.span:.4g} s"
+        """The rates in words."""
+        return (
+            f"decays at {self.decay:.2g} 1/s, the motion at {self.motion:.2g} 1/s, over "
+            f"{self.span:.4g} s"
+        )
 
 
 def stiffness(
-    problem: OdeProblem, values: np.ndarray, time: float, x: np.ndarray, until: float, rate: float
+    problem: OdeProblem,
+    values: np.ndarray,
+    place: tuple[float, np.ndarray],
+    until: float,
+    rate: float,
+    counts: tuple[int, int],
 ) -> Stiffness | None:
     """Examine a problem at the start of a run; None if its Jacobian gives no information.
 
@@ -285,26 +327,20 @@ def stiffness(
     ----------
     problem, values
         Its functions and p, without feedback.
-    time, x
-        The start.
+    place
+        The start: time and x.
     until
         The end of the run, s.
     rate
         The largest rate of feedback, 1/s.
+    counts
+        The numbers of positions and velocities, with which x begins.
     """
-    if problem.size > LARGE:
-        return None
-    matrix = None
-    if problem.rhs.n_instructions() >= WRITTEN_TO:
-        matrix = StateFunction(problem.rhs, values).jacobian(time, x)
-    if matrix is None:
-        matrix = exact_jacobian(problem, values)(time, x)
-    if not np.all(np.isfinite(matrix)):
+    matrix, time = _linearised(problem, values, place, counts), place[0]
+    if matrix is None or not matrix.size or not np.all(np.isfinite(matrix)):
         return None
     sign = 1.0 if until >= time else -1.0
     eigenvalues = sign * np.linalg.eigvals(matrix)
-    if not eigenvalues.size:
-        return None
     along, across = eigenvalues.real, np.abs(eigenvalues.imag)
     turning = across > np.abs(along)
     motion = max(
@@ -313,7 +349,26 @@ def stiffness(
         rate,
     )
     decay = float(np.max(-along, where=~turning, initial=0.0))
-    return Stiffness(decay, motion, abs(until - time))
+    instructions = problem.rhs.n_instructions() if bordered(problem) else 0
+    return Stiffness(decay, motion, abs(until - time), instructions=instructions)
+
+
+def _linearised(
+    problem: OdeProblem,
+    values: np.ndarray,
+    place: tuple[float, np.ndarray],
+    counts: tuple[int, int],
+) -> np.ndarray | None:
+    """Return a matrix with the eigenvalues of the motion; None if that takes too long."""
+    if problem.size > LARGE:
+        if not bordered(problem) or problem.equations is None:
+            return None
+        return independent_motion(problem.equations, values, *place, counts)
+    if problem.rhs.n_instructions() >= WRITTEN_TO:
+        matrix = StateFunction(problem.rhs, values).jacobian(*place)
+        if matrix is not None:
+            return matrix
+    return exact_jacobian(problem, values)(*place)
 
 
 def automatic_rate(probe: Probe, *, passes: bool) -> tuple[float, str]:

@@ -274,8 +274,10 @@ def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe
     whole = problem if problem.chart is None else problem.chart.whole
     values = whole.value_vector(_unheld(posed, time))
     x = whole.enter(time, start.state, values)
-    stiff = stiffness(whole, values, time, x, request.until, posed.fastest)
-    recognised = stiff is not None and stiff.recognised
+    dynamics = posed.dynamics
+    counts = dynamics.position_count, dynamics.velocity_count
+    stiff = stiffness(whole, values, (time, x), request.until, posed.fastest, counts)
+    recognised = stiff is not None and stiff.evident
     probe = run_probe(
         whole,
         values,
@@ -283,11 +285,11 @@ def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe
         time,
         request.until,
         stiff=recognised,
-        switches=posed.dynamics.switches,
-        nudged=posed.dynamics.needs_own_units,
-        drives=Drives(whole, posed.dynamics) if posed.dynamics.drives else None,
+        switches=dynamics.switches,
+        nudged=dynamics.needs_own_units,
+        drives=Drives(whole, dynamics) if dynamics.drives else None,
     )
-    return stiff and replace(stiff, stretch=probe.reset_after), probe
+    return stiff and replace(stiff, stretch=probe.reset_after, step=probe.typical_step), probe
 
 
 def _unheld(posed: _Posed, time: float) -> dict[str, float]:

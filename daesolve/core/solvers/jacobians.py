@@ -168,6 +168,50 @@ class FactorisedJacobian:
         return own.toarray() + by_z @ dz
 
 
+def independent_motion(
+    equations: SemiExplicit, p: np.ndarray, t: float, x: np.ndarray, counts: tuple[int, int]
+) -> np.ndarray | None:
+    """Linearise a motion in as many velocities as the goals leave free; None if masses are zero.
+
+    L L^T being the masses, L^T times what forces accelerate times L projects on the velocities that
+    the goals leave. The result has two rows for each of these, and the eigenvalues of the motion.
+
+    Parameters
+    ----------
+    equations, p
+        Before the elimination, and the values.
+    t, x
+        The place.
+    counts
+        The numbers of positions and velocities, with which x begins.
+    """
+    positions, velocities = counts
+    blocks, own = _Blocks(equations, p), slice(positions, positions + velocities)
+    matrix, _ = blocks.linear(t, x)
+    factors = _Factors.of(matrix)
+    masses = matrix[:velocities, :velocities].toarray()
+    if factors is None or not np.all(np.isfinite(masses)):
+        return None
+    try:
+        root = np.linalg.cholesky(masses)
+    except np.linalg.LinAlgError:
+        return None
+    forces = np.zeros((matrix.shape[0], velocities))
+    forces[:velocities] = root
+    left, sizes, _ = np.linalg.svd(root.T @ factors.solve(forces)[:velocities])
+    free = left[:, sizes > 0.5]
+    directions = scipy.linalg.solve_triangular(root, free, trans="T", lower=True)
+    whole = FactorisedJacobian(equations, p)(t, x)
+    back = free.T @ root.T
+    moved = whole[:positions, own] @ directions
+    return np.block(
+        [
+            [np.zeros((free.shape[1],) * 2), np.eye(free.shape[1])],
+            [back @ whole[own, :positions] @ moved, back @ whole[own, own] @ directions],
+        ]
+    )
+
+
 class _Factors:
     """A matrix scaled by powers of two and factorised.
 
