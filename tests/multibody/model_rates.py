@@ -30,7 +30,7 @@ class Beside:
     """A mechanism and MuJoCo's model of one file."""
 
     def __init__(self, path: Path) -> None:
-        self.mechanism = ds.multibody.read(path)
+        self.mechanism = ds.multibody.read(path, contacts="none")
         self.system = self.mechanism.system()
         self.model = mujoco.MjModel.from_xml_path(str(path))
         self.model.opt.disableflags |= int(RIGID)

@@ -16,6 +16,8 @@ from typing import Any
 
 MEMORY = 4 << 30
 """Bytes that the process may take."""
+MESH = 7
+"""MuJoCo's number of a geom that is a mesh."""
 MOST_MISSING = 1000
 """Files that may be missing."""
 PARTS = {
@@ -32,7 +34,8 @@ PARTS = {
                   "control=ctrladr force_limited=forcelimited damping damping_more=dampingpoly "
                   "armature delay plugin group"),
     "sites": ("site", "body=bodyid position=pos rotation=quat"),
-    "geoms": ("geom", "body=bodyid position=pos rotation=quat kind=type size box=aabb group"),
+    "geoms": ("geom", "body=bodyid position=pos rotation=quat kind=type size box=aabb group "
+              "priority friction dimension=condim mix=solmix reference=solref margin"),
     "tendons": ("tendon", ""),
     "keys": ("key", "time qpos qvel ctrl"),
 }  # fmt: skip
@@ -135,6 +138,8 @@ def extracted(model: Any, missing: list[str]) -> dict[str, Any]:
         "idle": int(option.disableactuator),
         "qpos0": model.qpos0.tolist(),
         **{kind: _entries(model, kind) for kind in PARTS},
+        "pairs": _pairs(model),
+        "excludes": [[int(one) >> 16, int(one) & 0xFFFF] for one in model.exclude_signature],
         "counts": {name: int(getattr(model, f"n{name}")) for name in counted},
         "missing": missing,
     }
@@ -200,7 +205,29 @@ def _of_actuator(model: Any, number: int) -> dict[str, Any]:
 
 
 def _of_geom(model: Any, number: int) -> dict[str, Any]:
-    return {"collides": [int(model.geom_contype[number]), int(model.geom_conaffinity[number])]}
+    return {
+        "collides": [int(model.geom_contype[number]), int(model.geom_conaffinity[number])],
+        "vertices": _hull(model, number),
+    }
+
+
+def _hull(model: Any, number: int) -> list[list[float]]:
+    """Return the vertices of the convex hull of a geom that is a mesh, if it has one."""
+    mesh = int(model.geom_dataid[number])
+    if model.geom_type[number] != MESH or model.mesh_graphadr[mesh] < 0:
+        return []
+    first = int(model.mesh_graphadr[mesh])
+    count = int(model.mesh_graph[first])
+    own = model.mesh_graph[first + 2 + count : first + 2 + 2 * count]
+    return model.mesh_vert[int(model.mesh_vertadr[mesh]) + own].tolist()
+
+
+def _pairs(model: Any) -> list[dict[str, Any]]:
+    """Return the pairs of geoms that touch whatever else is said of them."""
+    names = "first=geom1 second=geom2 dimension=dim friction reference=solref margin"
+    pairs = [entry.partition("=") for entry in names.split()]
+    columns = {n: getattr(model, f"pair_{column or n}").tolist() for n, _, column in pairs}
+    return [{n: column[k] for n, column in columns.items()} for k in range(model.npair)]
 
 
 def _of_tendon(model: Any, number: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from daesolve.core.posing.inputs import NO_INPUTS, Inputs
 from daesolve.core.posing.symbols import Parameters
 from daesolve.core.system.system import MechanicalSystem
 from daesolve.errors import ModelFileError, UnsupportedError, check_names
+from daesolve.multibody.compliance import ComplianceLaw
 from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.model_files.actuators import (
@@ -26,6 +27,7 @@ from daesolve.multibody.model_files.actuators import (
 )
 from daesolve.multibody.model_files.assembly import Angles, Assembly, UniqueWords, assembled
 from daesolve.multibody.model_files.chains import Chain
+from daesolve.multibody.model_files.contacts import ContactChoice, ContactKind, contacts_of
 from daesolve.multibody.model_files.equalities import add_equalities, counted_by_equalities
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.kinematics import matrix_of, poses, quaternion_of
@@ -44,6 +46,7 @@ from daesolve.multibody.model_files.parsing import parsed
 from daesolve.multibody.places import Frame
 
 NO_PARAMETERS = Parameters({}, {}, {})
+RIGID = ContactChoice()
 NO_FRICTION, NO_SPRINGS, NO_DAMPERS, NO_GRAVITY = 1 | 4, 32, 64, 128
 """MuJoCo's bits for disabled features."""
 
@@ -102,6 +105,8 @@ class FileMechanism(Mechanism):
         Of its actuators, each with the default 0.
     left_out
         What the file contains and the mechanism does not.
+    notes
+        What is said of its contacts.
 
     Examples
     --------
@@ -113,6 +118,7 @@ class FileMechanism(Mechanism):
     assembly: Assembly
     inputs: Inputs = NO_INPUTS
     left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def freedoms(self) -> Mapping[str, Freedom]:
@@ -214,7 +220,7 @@ class FileMechanism(Mechanism):
         The notes of every run list what was left out of the file.
         """
         own: dict[str, Any] = {"inputs": self.inputs} if self.inputs.names else {}
-        own["notes"] = tuple(map(str, self.left_out))
+        own["notes"] = (*map(str, self.left_out), *self.notes)
         return super().system(**own, **further)
 
     def values_at(self, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, float]:
@@ -256,14 +262,20 @@ class FileMechanism(Mechanism):
 
 
 def read(
-    path: str | Path, *, within: str | Path | None = None, limit_restitution: float = 0.0
+    path: str | Path,
+    *,
+    within: str | Path | None = None,
+    limit_restitution: float = 0.0,
+    contacts: ContactKind = "rigid",
+    restitution: float = 0.0,
+    compliance: ComplianceLaw | None = None,
 ) -> FileMechanism:
     """Return the mechanism of a model file, MJCF or URDF.
 
     MuJoCo's compiler reads the file: it resolves defaults and includes, and computes masses and
     inertias of geoms. The mechanism takes over bodies, joints, springs, dampers, friction, rotors
-    and limits of joints, equalities, actuators of joints, sites, keyframes and gravity; `left_out`
-    lists everything else.
+    and limits of joints, equalities, actuators of joints, contacts of geoms, sites, keyframes and
+    gravity; `left_out` lists everything else.
 
     Parameters
     ----------
@@ -275,6 +287,15 @@ def read(
     limit_restitution
         Of the contacts at the limits of joints, from 0 to 1: the default of the mechanism's
         parameter of this name.
+    contacts
+        How geoms touch: "rigid", with Coulomb's friction; "compliant", with a force that grows as
+        they are pressed into each other; "none".
+    restitution
+        Of rigid contacts, the default of the parameter `restitution`.
+    compliance
+        The law of compliant contacts, `HuntCrossley` or `KelvinVoigt`. None takes a stiffness from
+        the file where its `solref` gives one, and otherwise one with which the weight of all bodies
+        presses in a contact by a millimetre; the notes of a run say which.
 
     Raises
     ------
@@ -295,12 +316,16 @@ def read(
                 f"the path of a model file must be a string or a Path, not {given!r}"
             )
     home = None if within is None else Path(within)
-    restitution = restitution_parameter(limit_restitution)
-    return mechanism_of(parsed(Path(path), home), Path(path), restitution)
+    at_limits = restitution_parameter(limit_restitution)
+    choice = ContactChoice(contacts, restitution, compliance)
+    return mechanism_of(parsed(Path(path), home), Path(path), at_limits, choice)
 
 
 def mechanism_of(
-    model: FileModel, path: Path, restitution: Parameters | None = None
+    model: FileModel,
+    path: Path,
+    restitution: Parameters | None = None,
+    choice: ContactChoice = RIGID,
 ) -> FileMechanism:
     """Return the mechanism of a compiled model; see `read`."""
     model = with_ranges(_switched(with_rotors(model)))
@@ -315,19 +340,28 @@ def mechanism_of(
     inputs = add_actuators(assembly, omissions)
     add_limits(assembly, restitution[RESTITUTION])
     limited = any(isinstance(part, Limits) for part in assembly.parts)
+    at_limits = restitution if limited else NO_PARAMETERS
+    touching = contacts_of(assembly, choice, omissions)
     gravity = np.zeros(3) if model.switched_off(NO_GRAVITY) else model.gravity
     _check_lifting(model, gravity)
     weightless = Weightless(_lifted(assembly), gravity)
     lifting = [weightless] if weightless.lifted and gravity.any() else []
     return FileMechanism(
         bodies,
-        [*assembly.joints, *assembly.freedoms.values(), *assembly.parts, *lifting],
-        parameters=restitution if limited else NO_PARAMETERS,
+        [
+            *assembly.joints,
+            *assembly.freedoms.values(),
+            *assembly.parts,
+            *lifting,
+            *touching.parts,
+        ],
+        parameters=at_limits.joined(touching.parameters),
         gravity=gravity.tolist(),
         path=path,
         assembly=assembly,
         inputs=inputs,
         left_out=omissions.all,
+        notes=touching.notes,
     )
 
 

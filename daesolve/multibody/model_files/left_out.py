@@ -19,6 +19,10 @@ MOST_NAMES = 6
 """Names of one kind that a sentence lists."""
 EFFECTS = {
     "contacts between geoms": "bodies pass through each other and through the floor",
+    "contacts between geoms of other kinds": "they pass through each other",
+    "contacts between geoms that overlap": "they pass through each other",
+    "friction against torsion and rolling": "contacts rub only where they slide",
+    "friction that differs by direction": "the first coefficient holds for all",
     "tendons": "their springs, dampers and limits do not act",
     "actuators of other kinds": "they do not act",
     "actuators that are switched off": "they do not act",
@@ -36,7 +40,6 @@ EFFECTS = {
     "files that are missing": "what they show is not drawn",
     "skins": "they are not drawn",
     "height fields": "they are not drawn",
-    "pairs of geoms": "they do not touch",
     OTHERS: "they have no effect",
 }
 """The effect of leaving something out, by kind."""
@@ -121,7 +124,6 @@ def add_what_is_not_read(model: FileModel, omissions: Omissions) -> None:
             omissions.add(kind, *found)
     for kind, names in model.unread.items():
         omissions.add(kind, *names)
-    _add_contacts(model, omissions)
     if model.density or model.viscosity:
         omissions.add("the fluid")
     counts = {"plugin": "plugins", "skin": "skins", "hfield": "height fields"}
@@ -130,16 +132,6 @@ def add_what_is_not_read(model: FileModel, omissions: Omissions) -> None:
             omissions.add(kind)
     if model.missing:
         omissions.add("files that are missing", *model.missing)
-
-
-def _add_contacts(model: FileModel, omissions: Omissions) -> None:
-    if model.switched_off(1, 16):
-        return
-    names = _touching(model)
-    if names:
-        omissions.add("contacts between geoms", *names)
-    if model.counts["pair"]:
-        omissions.add("pairs of geoms")
 
 
 def _check_joint(joint: FileJoint, title: str) -> None:
@@ -154,26 +146,6 @@ def _check_joint(joint: FileJoint, title: str) -> None:
             f"the joint {title} has a nonlinear or yielding spring or damper, which is not "
             "supported: give one number"
         )
-
-
-def _touching(model: FileModel) -> Sequence[str]:
-    """Return the names of the geoms that may touch another one of another body."""
-    bits = [(int(geom.collides[0]), int(geom.collides[1])) for geom in model.geoms]
-    owners = [model.bodies[geom.body].welded for geom in model.geoms]
-    kinds = set(zip(owners, bits, strict=True))
-    meets = {
-        (own, (kind, affinity)): any(
-            own != other and (kind & other_affinity or other_kind & affinity)
-            for other, (other_kind, other_affinity) in kinds
-        )
-        for own, (kind, affinity) in kinds
-    }
-    found: list[str] = []
-    for number, geom in enumerate(model.geoms):
-        if meets[owners[number], bits[number]]:
-            body = model.bodies[geom.body].name or f"body {geom.body}"
-            found.append(geom.name or f"number {number} of {body}")
-    return found
 
 
 Elements = Mapping[str, "Elements"]

@@ -184,7 +184,7 @@ class FilePlace(_Entry):
 
 @dataclass(frozen=True, eq=False)
 class FileGeom(_Entry):
-    """The appearance of a body.
+    """The appearance of a body, and the shape with which it touches others.
 
     Parameters
     ----------
@@ -196,6 +196,11 @@ class FileGeom(_Entry):
         Its bits, of what touches and of what is touched.
     group
         As viewers show it or not.
+    priority, friction, dimension, mix, reference, margin
+        Of contacts: whose values count, Coulomb's coefficient and those of torsion and of rolling,
+        MuJoCo's number of directions, the weight in a mean, solref, and the distance that is kept.
+    vertices
+        Of the convex hull of a mesh, m.
     """
 
     name: str
@@ -207,6 +212,28 @@ class FileGeom(_Entry):
     box: np.ndarray
     collides: np.ndarray
     group: int
+    priority: int
+    friction: np.ndarray
+    dimension: int
+    mix: float
+    reference: np.ndarray
+    margin: float
+    vertices: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class FilePair(_Entry):
+    """Two geoms, by number, that touch whatever else is said of them, with contacts of their own.
+
+    The other fields are those of a `FileGeom`; the friction is that along two directions first.
+    """
+
+    first: int
+    second: int
+    dimension: int
+    friction: np.ndarray
+    reference: np.ndarray
+    margin: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,6 +279,8 @@ class FileModel:
         The first is the ground, and a parent comes before its children.
     joints, equalities, actuators, sites, geoms, tendons, keys
         In the order of the file.
+    pairs, excludes
+        Pairs of geoms that touch, and the numbers of bodies that do not.
     counts
         How many there are of each kind that is not read.
     missing
@@ -275,6 +304,8 @@ class FileModel:
     geoms: Sequence[FileGeom]
     tendons: Sequence[FileTendon]
     keys: Sequence[FileKey]
+    pairs: Sequence[FilePair]
+    excludes: np.ndarray
     counts: Mapping[str, int]
     missing: Sequence[str]
     unread: Mapping[str, Sequence[str]]
@@ -291,6 +322,7 @@ class FileModel:
             "geoms": FileGeom,
             "tendons": FileTendon,
             "keys": FileKey,
+            "pairs": FilePair,
         }
         found: dict[str, Any] = {
             name: tuple(kind.of(entry) for entry in given[name]) for name, kind in kinds.items()

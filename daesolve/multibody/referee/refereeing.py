@@ -169,7 +169,7 @@ def refereed(
     _check({"the horizon": until, "the step": step, "the tolerance": tolerance},
            {"number of halvings": (halvings, 0), "number of samples": (samples, 1)})  # fmt: skip
     begun = time.perf_counter()
-    mechanism = read(file)
+    mechanism = read(file, contacts="none")
     reading = time.perf_counter() - begun
     with heard() as said:
         model = _model(mechanism)
