@@ -6,10 +6,11 @@ import hashlib
 import importlib.util
 import sys
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 from daesolve.core.preparation.extensions import BrokenPlugin, load, offered
 from daesolve.core.preparation.request import Redundant
@@ -25,10 +26,10 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.multibody.drawing.mechanism_drawing import drawing_of
-from daesolve.multibody.model_files import FileMechanism, FileStart, read
+from daesolve.multibody.model_files import ContactKind, FileMechanism, FileStart, read
 from daesolve.multibody.model_files.parsing import SUFFIXES, digest_of_model
 from daesolve.plugins.bound_case import BoundCase
-from daesolve.plugins.family import Case, Family, Structure, Values
+from daesolve.plugins.family import Case, Family, Structure, Values, choice
 
 GROUP = "daesolve.problems"
 HORIZON = 10.0
@@ -317,7 +318,15 @@ def fields_of(path: Path) -> dict[str, Any]:
     ModelFileError, MissingPackageError
         As in `daesolve.multibody.read`.
     """
-    mechanism = read(path)
+
+    @cache
+    def touching(contacts: ContactKind) -> FileMechanism:
+        return read(path, contacts=contacts)
+
+    def posed(contacts: ContactKind) -> MechanicalSystem:
+        return touching(contacts).system()
+
+    mechanism = touching("rigid")
 
     def start(values: Values, parameters: Values, structure: Structure) -> dict[str, float]:
         return mechanism.start_with(values)
@@ -331,7 +340,8 @@ def fields_of(path: Path) -> dict[str, Any]:
     return {
         "name": path.stem,
         "title": f"The model file {path.name}",
-        "models": {"mechanism": mechanism.system},
+        "models": {"mechanism": posed},
+        "structure": {"contacts": choice(**{kind: kind for kind in get_args(ContactKind)})},
         "cases": _cases(mechanism),
         "start": start,
         "start_values": start_values,

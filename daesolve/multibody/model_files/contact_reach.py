@@ -17,6 +17,8 @@ from daesolve.multibody.collision import HalfSpace, Shape, bounding_radius
 from daesolve.multibody.model_files.kinematics import FrameMotion, matrix_of, poses
 from daesolve.multibody.model_files.model import FileModel
 
+ROUNDING = 1e-9
+"""m; a place that is nearer to a joint is on it."""
 Shaped = tuple[int, Shape]
 """A geom by number, and its shape."""
 
@@ -54,6 +56,38 @@ class Reach:
         )
         sizes = bounding_radius(first[1]) + bounding_radius(second[1])
         return float(np.linalg.norm(anchor - its)) <= far + away + sizes + margin
+
+    def bodies_at(self, carrier: int, place: np.ndarray) -> set[int]:
+        """Return the bodies that move in which a place of one is fixed, by number.
+
+        Besides that one they are its parent and its children, if the place is on all joints
+        between.
+
+        Parameters
+        ----------
+        carrier
+            The outermost of the bodies that are welded together.
+        place
+            Where it is before a joint moves, m.
+        """
+        found = {carrier}
+        for number, body in enumerate(self.model.bodies):
+            parent = self.model.bodies[body.parent].welded
+            if carrier in (number, parent) and self._holds(number, place):
+                found |= {number, parent}
+        return found
+
+    def _holds(self, body: int, place: np.ndarray) -> bool:
+        """Return whether no joint of a body, of which there are some, moves a place."""
+        joints = self.model.joints_of(body)
+        for joint in joints:
+            anchor = self.placed[body].then(joint.position, np.eye(3))
+            way = place - anchor.position
+            if joint.kind == "hinge":
+                way = np.cross(anchor.rotation @ joint.axis, way)
+            if joint.kind in ("free", "slide") or np.linalg.norm(way) > ROUNDING:
+                return False
+        return bool(joints)
 
     def _meets_plane(self, geom: Shaped, plane: int, margin: float) -> bool:
         anchor, far = self._ball(geom[0], self._line(geom[0]), 0)

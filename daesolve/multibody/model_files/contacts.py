@@ -35,6 +35,7 @@ from daesolve.multibody.model_files.contact_reach import Reach
 from daesolve.multibody.model_files.kinematics import matrix_of
 from daesolve.multibody.model_files.left_out import Omissions
 from daesolve.multibody.model_files.model import FileGeom, FileModel
+from daesolve.multibody.plane_contact import PlaneContact
 from daesolve.multibody.surfaces import Sphere
 
 ContactKind = Literal["rigid", "compliant", "none"]
@@ -54,6 +55,8 @@ DISSIPATION = 0.5
 """Of a compliant contact, s/m."""
 CREEP = 1e-3
 """The slip at which the friction of a compliant contact is at its limit, m/s."""
+ROUNDING = 1e-12
+"""m; how far a sphere may stick out of another that hides it."""
 OVERLAP = 1e-9
 """m; shapes that are further within each other where the file places them are in no contact."""
 ENDS = (
@@ -240,7 +243,7 @@ def contacts_of(assembly: Assembly, choice: ContactChoice, omissions: Omissions)
     known = parameters(restitution=(choice.restitution, "", CLOSED))
     reach, shapes = Reach.of(model), [shape_of(geom) for geom in model.geoms]
     laws = _Laws(model, choice)
-    parts: list[ShapeContact] = []
+    parts: list[tuple[ShapeContact, tuple[int, int]]] = []
     for first, second, mixture in pairs:
         title = f"{title_of(model, first)} and {title_of(model, second)}"
         own, other = shapes[first], shapes[second]
@@ -255,10 +258,76 @@ def contacts_of(assembly: Assembly, choice: ContactChoice, omissions: Omissions)
             omissions.add("contacts between geoms that overlap", title)
             continue
         _name_what_is_not_taken(mixture, title, omissions)
-        parts += made
+        parts += [(one, (second, first) if own == HalfSpace() else (first, second)) for one in made]
     if not parts:
         return FileContacts()
-    return FileContacts(parts, known if choice.kind == "rigid" else NO_PARAMETERS, laws.notes)
+    watched = _without_hidden(parts, assembly, reach)
+    return FileContacts(watched, known if choice.kind == "rigid" else NO_PARAMETERS, laws.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _OnPlane:
+    """A contact with a plane of a sphere, or of a point.
+
+    Parameters
+    ----------
+    contact
+        The contact.
+    plane
+        The number of the geom.
+    bodies
+        Those in which its centre is fixed.
+    centre, radius
+        m
+    """
+
+    contact: ShapeContact
+    plane: int
+    bodies: set[int]
+    centre: np.ndarray
+    radius: float
+
+    @classmethod
+    def of(
+        cls, contact: ShapeContact, geoms: tuple[int, int], reach: Reach, bodies: Sequence[Any]
+    ) -> _OnPlane | None:
+        """Return it for a contact of a geom with a plane; None if it is none."""
+        if not isinstance(contact, PlaneContact) or not isinstance(contact.surface, Sphere | None):
+            return None
+        geom, plane = geoms
+        centre = ca.DM(at_start(contact.frame.position, bodies)).full().ravel()
+        radius = 0.0 if contact.surface is None else float(ca.SX(contact.surface.radius))
+        radius += reach.model.geoms[geom].margin
+        owners = reach.bodies_at(_carriers(reach.model, geom), centre)
+        return cls(contact, plane, owners, centre, radius)
+
+    def hides(self, other: _OnPlane) -> bool:
+        """Return whether it always touches the plane before another does, or as soon as that."""
+        room = self.radius - other.radius - float(np.linalg.norm(self.centre - other.centre))
+        return self.plane == other.plane and bool(self.bodies & other.bodies) and room >= -ROUNDING
+
+
+def _without_hidden(
+    parts: Sequence[tuple[ShapeContact, tuple[int, int]]], assembly: Assembly, reach: Reach
+) -> list[ShapeContact]:
+    """Return contacts without those points and spheres that a sphere always keeps off a plane.
+
+    The sphere belongs to the same body, or is where a joint holds it to that: of two capsules that
+    meet at a joint, one end is enough.
+    """
+    bodies = [carrier.body for carrier in assembly.carriers.values()]
+    shown: list[_OnPlane] = []
+    found = [_OnPlane.of(part, geoms, reach, bodies) for part, geoms in parts]
+    # The largest first, which no other hides but an equal one before it.
+    for one in sorted(filter(None, found), key=lambda one: -one.radius):
+        if not any(other.hides(one) for other in shown):
+            shown.append(one)
+    visible = {id(one.contact) for one in shown}
+    return [
+        part
+        for (part, _), on_plane in zip(parts, found, strict=True)
+        if on_plane is None or id(part) in visible
+    ]
 
 
 def _name_what_is_not_taken(mixture: Mixture, title: str, omissions: Omissions) -> None:
