@@ -2,6 +2,15 @@
 
 from daesolve.multibody.bodies import Body, PlanarBody
 from daesolve.multibody.clearance import Clearance
+from daesolve.multibody.collision import (
+    Box,
+    Capsule,
+    ConvexHull,
+    Cylinder,
+    HalfSpace,
+    TriaxialEllipsoid,
+    contacts_between,
+)
 from daesolve.multibody.compliance import HuntCrossley, KelvinVoigt
 from daesolve.multibody.contribution import AppliedForce, Contribution, GearedInertia, Part
 from daesolve.multibody.drives import Actuator, Belt, Gear, Motor, RackAndPinion
@@ -43,10 +52,14 @@ __all__ = [
     "AppliedForce",
     "Belt",
     "Body",
+    "Box",
     "Bushing",
+    "Capsule",
     "Clearance",
     "Contribution",
+    "ConvexHull",
     "Coulomb",
+    "Cylinder",
     "Cylindrical",
     "Damper",
     "Disc",
@@ -60,6 +73,7 @@ __all__ = [
     "Freedom",
     "Gear",
     "GearedInertia",
+    "HalfSpace",
     "HuntCrossley",
     "JointFriction",
     "KelvinVoigt",
@@ -93,8 +107,10 @@ __all__ = [
     "TorsionDamper",
     "TorsionSpring",
     "Torus",
+    "TriaxialEllipsoid",
     "Universal",
     "WheelPair",
+    "contacts_between",
     "corners",
     "feet",
     "friction_margin",

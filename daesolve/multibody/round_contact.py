@@ -123,9 +123,13 @@ class RoundContact(Supporting):
     def touch(self) -> RoundOnRound:
         """Its geometry."""
         radii = ca.SX(self.radii[0]), ca.SX(self.radii[1])
-        side = 1.0 if self._planar else self.values.vector
+        side = 1.0 if self._planar else self._side
         pressed = self.compliance is not None
         return RoundOnRound(self.first, self.second, radii, self.inside, side, pressed)
+
+    @property
+    def _side(self) -> ca.SX:
+        return self.values[f"{self.name}_side"]
 
     @property
     def _owners(self) -> list[object]:
@@ -146,7 +150,7 @@ class RoundContact(Supporting):
         *values
             Discrete values of the contact and of a law: directions among them turn with it.
         """
-        name, normal, side = f"{self.name}_side", self.touch.normal, self.values.vector
+        name, normal, side = f"{self.name}_side", self.touch.normal, self._side
         changes: dict[str, ca.SX] = {name: -side}
         turn = tangents_of(normal, -side).T @ self.touch.tangents
         for known in values:

@@ -1,9 +1,8 @@
-"""The nearest points of spheres, segments, boxes and cylinders, as frames that follow them.
+"""The points of boxes and cylinders that are nearest to a point, as frames that follow it.
 
-A capsule is a segment with a radius, so its distance from another body is that of the segment, less
-the radius. A nearest point is the projection onto the line, the axes or the circle, clamped to what
-there is of it. While a body moves past an end, an edge or a corner, the distance and its gradient
-stay continuous; `fmin` and `fmax` make each feature a mode, with an event between.
+A nearest point is the projection onto the axes or the circle, clamped to what there is of it. While
+a body moves past an edge or a corner, the distance and its gradient stay continuous; `fmin` and
+`fmax` make each feature a mode, with an event between.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import casadi as ca
 
 from daesolve.multibody.places import Frame
 
-PARALLEL = 1e-20
-"""The squared sine of two axes below which all their nearest points count as equally near."""
 ON_AXIS = 1e-30
 """The squared distance from the axis of a cylinder that counts as none, m^2."""
 
@@ -31,30 +28,6 @@ def carried(frame: Frame, arm: ca.SX) -> Frame:
         frame.rotation,
         frame.angular_velocity,
     )
-
-
-def nearest_on_segment(frame: Frame, half_length: float, point: ca.SX) -> Frame:
-    """Return the place on a segment along axis 3 of a frame that is nearest to a point."""
-    along = ca.dot(frame.axis(2), point - frame.position)
-    return carried(frame, ca.vertcat(0, 0, _clamped(along, half_length)))
-
-
-def nearest_on_segments(
-    first: Frame, second: Frame, half_lengths: tuple[float, float]
-) -> tuple[Frame, Frame]:
-    """Return the nearest places on two segments along axis 3 of their frames.
-
-    They are the minimum of |w + s e - t f|^2 for |s| <= h, |t| <= k. The free minimum, clamped in
-    s, then in t for that s, then in s for that t, satisfies the conditions of Karush, Kuhn and
-    Tucker.
-    """
-    e, f, apart = first.axis(2), second.axis(2), first.position - second.position
-    cosine, sine = ca.dot(e, f), ca.cross(e, f)
-    free = -ca.dot(e - cosine * f, apart) / (ca.sumsqr(sine) + PARALLEL)
-    s = _clamped(free, half_lengths[0])
-    t = _clamped(cosine * s + ca.dot(f, apart), half_lengths[1])
-    s = _clamped(cosine * t - ca.dot(e, apart), half_lengths[0])
-    return carried(first, ca.vertcat(0, 0, s)), carried(second, ca.vertcat(0, 0, t))
 
 
 def nearest_on_box(frame: Frame, half_lengths: tuple[float, float, float], point: ca.SX) -> Frame:

@@ -13,12 +13,11 @@ from daesolve.core.posing.events import Event
 from daesolve.core.posing.goals import Expression
 from daesolve.core.posing.symbols import Parameters
 from daesolve.errors import UnsupportedError
+from daesolve.multibody.collision.capsule_contact import CapsuleContact
 from daesolve.multibody.collision.nearest import (
     carried,
     nearest_on_box,
     nearest_on_cylinder,
-    nearest_on_segment,
-    nearest_on_segments,
 )
 from daesolve.multibody.collision.shapes import (
     Box,
@@ -128,6 +127,7 @@ class EllipsoidContact(Supporting):
 
 
 ShapeContact = PlaneContact | RoundContact | EllipsoidContact
+"""`CapsuleContact` is a kind of `RoundContact`."""
 Geometry = Callable[..., ShapeContact]
 """A contact of a name and of options that contacts share."""
 
@@ -214,13 +214,15 @@ def _geometries(first: Placed, second: Placed, margin: float) -> list[Geometry]:
     match shape, beside:
         case Sphere(), Sphere():
             return [_round(own, other, (shape.radius, beside.radius + margin))]
-        case Sphere(), Capsule():
-            near = nearest_on_segment(other, beside.half_length, own.position)
-            return [_round(own, near, (shape.radius, beside.radius + margin))]
-        case Capsule(), Capsule():
-            lengths = shape.half_length, beside.half_length
-            near = nearest_on_segments(own, other, lengths)
-            return [_round(*near, (shape.radius, beside.radius + margin))]
+        case Sphere() | Capsule(), Capsule():
+            radii = shape.radius, beside.radius + margin
+            length = shape.half_length if isinstance(shape, Capsule) else 0.0
+            lengths = length, beside.half_length
+            return [
+                lambda name, **options: CapsuleContact(
+                    name, own, other, radii, half_lengths=lengths, **options
+                )
+            ]
         case Sphere(), Box():
             near = nearest_on_box(other, tuple(beside.half_lengths), own.position)
             return [_round(own, near, (shape.radius, margin))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import casadi as ca
 import mujoco
@@ -66,7 +67,10 @@ class Beside:
 
     @cached_property
     def function(self) -> ca.Function:
-        """Gaps, their rates, middle points and sizes of slips, by coordinates and velocities."""
+        """Rows of the contacts and guards of their ends, by coordinates, velocities and values.
+
+        A row has the gap, its rate, the middle point, the size of the slip, and the normal.
+        """
         own, other = Body("own", 1.0, (1.0, 1.0, 1.0)), Body("other", 1.0, (1.0, 1.0, 1.0))
         its = GROUND.frame() if self.second == "plane" else other.frame()
         frame = own.frame()
@@ -75,6 +79,13 @@ class Beside:
         shapes = GEOMS[self.first][0], GEOMS[self.second][0]
         contacts = contacts_between("touch", (frame, shapes[0]), (its, shapes[1]))
         values = [value for contact in contacts for value in ca.vertsplit(contact.values.vector)]
+        guards = [
+            guard
+            for contact in contacts
+            for event in contact.contribution.events
+            if event.name == "touch_end"
+            for guard in ca.vertsplit(event.guard)
+        ]
         touches = [contact.touch for contact in contacts]
         upwards = ca.DM([0.0, 0.0, 1.0])
         normals = [t.normal if isinstance(t, RoundOnRound) else upwards for t in touches]
@@ -90,7 +101,19 @@ class Beside:
         ]
         q = ca.vertcat(own.coordinates.vector, other.coordinates.vector)
         v = ca.vertcat(own.velocities.vector, other.velocities.vector)
-        return ca.Function("rows", [q, v, ca.vertcat(*values)], [ca.vertcat(*rows)])
+        given = [q, v, ca.vertcat(*values)]
+        return ca.Function("rows", given, [ca.vertcat(*rows), ca.vertcat(*guards)])
+
+    def rows(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the rows, the nearest first, where the guards say which ends are nearest."""
+        count = int(self.function.size1_in(2)) - 1
+        fitting = []
+        for ends in product((0.0, 1.0, -1.0), repeat=max(count, 0)):
+            rows, guards = self.function(q.ravel(), v.ravel(), [1.0, *ends][: count + 1])
+            if np.all(guards.full() >= 0.0):
+                fitting.append(rows.full())
+        (rows,) = fitting
+        return rows[np.argsort(rows[:, 0])]
 
     def positions(self) -> Iterator[tuple[mujoco.MjData, np.ndarray]]:
         """Yield random motions, as MuJoCo sees them, with the rows of the contacts."""
@@ -105,10 +128,10 @@ class Beside:
                 data.qpos[joint.qposadr[0] : joint.qposadr[0] + 7] = q[row]
                 data.qvel[joint.dofadr[0] : joint.dofadr[0] + 6] = v[row]
             mujoco.mj_forward(self.model, data)
-            rows = self.function(q.ravel(), v.ravel(), 1.0).full()
+            rows = self.rows(q, v)
             hidden = self.second in ("box", "cylinder") and rows[0, 0] <= -0.09
             if not hidden:  # where the centre of the sphere is within the other, there is no gap
-                yield data, rows[np.argsort(rows[:, 0])]
+                yield data, rows
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda name: name)
