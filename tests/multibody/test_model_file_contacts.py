@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import mujoco
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.multibody.bodies import at_start
 from daesolve.multibody.model_files.contacts import candidates
 from daesolve.multibody.model_files.parsing import parsed
 
@@ -32,12 +34,12 @@ def thrown(
     pos: str = "0 0 1",
     euler: str = "0 0 0",
     floor: str = "",
-    **options: float,
+    **options: Any,
 ) -> ds.multibody.FileMechanism:
     text = FREE.format(
         ground=FLOOR.format(floor=floor), kind="thing", pos=pos, euler=euler, geom=geom
     )
-    return ds.multibody.read(written(tmp_path, text), **options)  # type: ignore[arg-type]
+    return ds.multibody.read(written(tmp_path, text), **options)
 
 
 def some_model(seed: int) -> str:
@@ -118,10 +120,99 @@ def test_pairs_are_watched_and_mixed_as_mujoco_does(tmp_path: Path, seed: int) -
         assert (dimension, *friction) == pytest.approx(own, abs=1e-12)
 
 
+def test_hull_of_a_mesh_is_as_far_from_a_plane_as_mujoco_says(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    points = " ".join(f"{x:.6f}" for x in random.normal(size=60))
+    text = (
+        f'<mujoco><asset><mesh name="stone" vertex="{points}"/></asset><default><geom margin="9"/>'
+        '</default><worldbody><geom name="floor" type="plane" size="1 1 1"/><body name="stone" '
+        'pos="0 0 4" euler="{euler}"><freejoint/><geom type="mesh" mesh="stone"/></body>'
+        "</worldbody></mujoco>"
+    )
+    for turned in random.uniform(-180.0, 180.0, (3, 3)):
+        path = written(tmp_path, text.replace("{euler}", " ".join(map(str, turned))))
+        mechanism = ds.multibody.read(path)
+        gaps = [
+            float(ca.DM(at_start(part.touch.gap, mechanism.bodies)))
+            for part in mechanism.parts
+            if isinstance(part, ds.multibody.PlaneContact)
+        ]
+        model = mujoco.MjModel.from_xml_path(str(path))
+        data = mujoco.MjData(model)
+        mujoco.mj_forward(model, data)
+        expected = [data.contact[k].dist for k in range(data.ncon)]
+        # The sum of the margins, which are kept, is no part of MuJoCo's distance.
+        assert min(gaps) + 18.0 == pytest.approx(min(expected), abs=1e-10)
+        assert all(np.min(np.abs(np.array(gaps) + 18.0 - one)) < 1e-10 for one in expected)
+
+
+def test_what_is_not_taken_of_contacts_is_named(tmp_path: Path) -> None:
+    text = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1" condim="6"/>
+      <body name="a" pos="0 0 1"><freejoint/><geom name="brick" type="box" size="1 1 1"/></body>
+      <body name="b" pos="4 0 1"><freejoint/><geom name="can" type="cylinder" size="1 1"/></body>
+      <body name="c" pos="9 0 1"><freejoint/><geom name="ball" size="0.1"/></body>
+      <body name="d" pos="9 0 1.1"><freejoint/><geom name="dab" size="0.1"/></body></worldbody>
+      <contact><pair geom1="ball" geom2="floor" friction="0.1 0.2"/></contact></mujoco>"""
+    path = written(tmp_path, text)
+    named = {entry.kind: entry.names for entry in ds.multibody.read(path).left_out}
+    assert named == {
+        "contacts between geoms of other kinds": ("brick and can",),
+        "contacts between geoms that overlap": ("ball and dab",),
+        "friction against torsion and rolling": (
+            "floor and brick",
+            "floor and can",
+            "floor and dab",
+        ),
+        "friction that differs by direction": ("floor and ball",),
+    }
+    alone = ds.multibody.read(path, contacts="none")
+    assert [(entry.kind, entry.names) for entry in alone.left_out] == [
+        ("contacts between geoms", ("floor", "brick", "can", "ball", "dab"))
+    ]
+    assert not alone.parameters.names
+
+
+def test_pairs_that_never_meet_and_hidden_spheres_are_not_watched(tmp_path: Path) -> None:
+    text = """<mujoco><default><geom type="capsule" size="0.05"/></default><worldbody>
+      <geom name="floor" type="plane" size="1 1 1"/><geom name="post" pos="3 0 0.5" size="0.1 0.4"/>
+      <body name="upper" pos="0 0 {height}"><joint axis="0 1 0"/>
+        <geom name="arm" fromto="0 0 0 0.5 0 0"/>
+        <body name="lower" pos="0.5 0 0"><joint axis="0 1 0"/>
+          <geom name="hand" fromto="0 0 0 0.5 0 0" size="{size}"/></body></body>
+      </worldbody></mujoco>"""
+
+    def contacts(height: float, size: float) -> list[str]:
+        given = text.format(height=height, size=size)
+        parts = ds.multibody.read(written(tmp_path, given)).parts
+        kinds = ds.multibody.PlaneContact, ds.multibody.RoundContact
+        return [part.name for part in parts if isinstance(part, kinds)]
+
+    # Nothing reaches the floor from above 1.05 m, and the arm not from above 0.55 m; nothing ever
+    # reaches the post.
+    assert contacts(1.06, 0.05) == []
+    assert contacts(1.04, 0.05) == ["hand_floor_1", "hand_floor_2"]
+    # At the shoulder nothing moves; at the elbow one sphere of both is enough, the larger one.
+    ends = [contacts(0.5, size) for size in (0.05, 0.06)]
+    assert [len(both) for both in ends] == [2, 2]
+    assert [name[:4] for name in ends[0]] == ["arm_", "hand"]
+    assert [name[:4] for name in ends[1]] == ["hand", "hand"]
+
+
+def test_wrong_choices_of_contacts_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ds.errors.UnknownNameError, match="soft"):
+        thrown(tmp_path, 'size="0.1"', contacts="soft")
+    with pytest.raises(ds.errors.OutOfRangeError, match="from 0 to 1"):
+        thrown(tmp_path, 'size="0.1"', restitution=1.5)
+    with pytest.raises(ds.errors.PosingError, match='needs contacts="rigid"'):
+        thrown(tmp_path, 'size="0.1"', restitution=0.5, contacts="compliant")
+    with pytest.raises(ds.errors.PosingError, match='needs contacts="compliant"'):
+        thrown(tmp_path, 'size="0.1"', compliance=ds.multibody.HuntCrossley(1.0))
+
+
 def test_ball_bounces_and_rolls_as_by_hand(tmp_path: Path) -> None:
     mechanism = thrown(tmp_path, 'size="0.1" friction="0.3"', restitution=0.5)
     start = {"flies_x_dot": 2.0, "flies_w2": -5.0}
-    run = ds.solve(mechanism.system(), 1.2, guess=mechanism.start_with(start))
+    run = ds.solve(mechanism.system(), 0.9, guess=mechanism.start_with(start))
     fall = np.sqrt(2 * 0.9 / 9.81)
     mass = float(ca.DM(mechanism.bodies[0].mass))
     first, second, *_ = run.events
@@ -138,4 +229,57 @@ def test_ball_bounces_and_rolls_as_by_hand(tmp_path: Path) -> None:
     rolling = 2.0 - 2 / 7 * 2.5
     assert run["thing_x_dot"][-1] == pytest.approx(rolling, rel=1e-12)
     assert run["thing_w2"][-1] == pytest.approx(rolling / 0.1, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_capsule_lands_on_one_end_as_by_hand(tmp_path: Path) -> None:
+    geom, floor = 'type="capsule" size="0.05 0.2" friction="0.2"', 'friction="0.1"'
+    mechanism = thrown(tmp_path, geom, euler="0 60 0", floor=floor)
+    run = ds.solve(mechanism.system(), 0.43, guess=mechanism.start)
+    landed = run.events[0]
+    assert landed.name == "thing_floor_1_closed"
+    # The lower end is 0.2 cos 60 + 0.05 below the centre.
+    arm = np.array([-0.2 * np.sin(np.pi / 3), 0.0, -0.1 - 0.05])
+    assert landed.time == pytest.approx(np.sqrt(2 * (1.0 + arm[2]) / 9.81), rel=1e-13)
+    mass = float(ca.DM(mechanism.bodies[0].mass))
+    moment = float(ca.DM(mechanism.bodies[0].inertia[1, 1]))
+    # In the plane x z: the rates of slip and gap by pushes P along x and z at the end of the arm.
+    rows = np.array([[1.0, 0.0, arm[2]], [0.0, 1.0, -arm[0]]])
+    mobility = rows @ np.diag([1 / mass, 1 / mass, 1 / moment]) @ rows.T
+    speed = np.array([0.0, -9.81 * landed.time])
+    stuck = np.linalg.solve(mobility, -speed)
+    assert abs(stuck[0]) > 0.2 * stuck[1]  # so it slides, the way that the push would hold it
+    direction = np.array([0.2 * np.sign(stuck[0]), 1.0])
+    push = direction * -speed[1] / (mobility @ direction)[1]
+    assert (mobility @ push)[0] * push[0] < 0.0  # against the slip that it leaves
+    assert landed.impact is not None
+    assert landed.impact.impulses["thing_floor_1"] == pytest.approx(push[1], rel=1e-12)
+    assert run["thing_w2"][-1] != 0.0
+    assert run.audit().holds
+
+
+def test_compliant_contact_takes_its_stiffness_from_the_file_or_from_the_weight(
+    tmp_path: Path,
+) -> None:
+    geom = 'size="0.1" mass="2" friction="0"'
+    soft = thrown(tmp_path, geom, floor='solref="-500 -1" friction="0"', contacts="compliant")
+    assert "stiffness=500.0" in soft.notes[0]
+    usual = thrown(tmp_path, geom, floor='friction="0"', contacts="compliant")
+    assert "stiffness=20000.0" in usual.notes[0]
+    assert not usual.parameters.names
+    law = ds.multibody.KelvinVoigt(800.0, 0.0)
+    own = thrown(
+        tmp_path,
+        geom,
+        floor='friction="0"',
+        pos="0 0 0.6",
+        contacts="compliant",
+        compliance=law,
+    )
+    run = ds.solve(own.system(), 0.6, guess=own.start)
+    closed, lost = run.events
+    # A spring without a damper under the weight: for half a period and what the weight adds.
+    rate, speed = np.sqrt(800.0 / 2.0), np.sqrt(2 * 9.81 * 0.5)
+    expected = 2 * (np.pi - np.arctan2(rate * speed, 9.81)) / rate
+    assert lost.time - closed.time == pytest.approx(expected, rel=1e-11)
     assert run.audit().holds

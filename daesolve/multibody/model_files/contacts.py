@@ -313,7 +313,7 @@ def _without_hidden(
     """Return contacts without those points and spheres that a sphere always keeps off a plane.
 
     The sphere belongs to the same body, or is where a joint holds it to that: of two capsules that
-    meet at a joint, one end is enough.
+    meet at a joint, one end is enough. Nor does a sphere touch a plane that no joint moves.
     """
     bodies = [carrier.body for carrier in assembly.carriers.values()]
     shown: list[_OnPlane] = []
@@ -322,7 +322,8 @@ def _without_hidden(
     for one in sorted(filter(None, found), key=lambda one: -one.radius):
         if not any(other.hides(one) for other in shown):
             shown.append(one)
-    visible = {id(one.contact) for one in shown}
+    # What does not move stays away from a plane.
+    visible = {id(one.contact) for one in shown if 0 not in one.bodies}
     return [
         part
         for (part, _), on_plane in zip(parts, found, strict=True)
@@ -360,7 +361,7 @@ class _Laws:
         if self._choice.compliance is not None:
             return self._choice.compliance
         if mixture.reference[0] < 0.0:
-            return HuntCrossley(-mixture.reference[0], 1.0, DISSIPATION)
+            return HuntCrossley(-float(mixture.reference[0]), 1.0, DISSIPATION)
         return self._usual
 
     @property
