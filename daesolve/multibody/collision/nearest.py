@@ -7,6 +7,8 @@ a body moves past an edge or a corner, the distance and its gradient stay contin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
 
 from daesolve.multibody.places import Frame
@@ -30,7 +32,7 @@ def carried(frame: Frame, arm: ca.SX) -> Frame:
     )
 
 
-def nearest_on_box(frame: Frame, half_lengths: tuple[float, float, float], point: ca.SX) -> Frame:
+def nearest_on_box(frame: Frame, half_lengths: Sequence[float], point: ca.SX) -> Frame:
     """Return the place in a box along the axes of a frame that is nearest to a point outside."""
     inside = ca.vertsplit(frame.rotation.T @ (point - frame.position))
     near = [_clamped(part, half) for part, half in zip(inside, half_lengths, strict=True)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.goals import Expression
@@ -59,14 +59,15 @@ class EllipsoidOnPlane:
     """
 
     frame: Frame
-    semi_axes: tuple[float, float, float]
+    semi_axes: Sequence[float]
     plane: Frame
 
     @cached_property
     def _lowest(self) -> tuple[ca.SX, ca.SX]:
-        across = ca.DM(list(self.semi_axes)) * (self.frame.rotation.T @ self.plane.axis(2))
+        sizes = ca.SX([*map(float, self.semi_axes)])
+        across = sizes * (self.frame.rotation.T @ self.plane.axis(2))
         height = ca.sqrt(ca.sumsqr(across))
-        return height, -self.frame.rotation @ (ca.DM(list(self.semi_axes)) * across) / height
+        return height, -self.frame.rotation @ (sizes * across) / height
 
     @cached_property
     def gap(self) -> ca.SX:
@@ -93,14 +94,16 @@ class EllipsoidContact(Supporting):
     ----------
     name
         A word.
-    touch
-        The geometry.
+    frame, semi_axes, plane
+        As in `EllipsoidOnPlane`.
     friction, unilateral, restitution, closed, static_friction, tangential_restitution, compliance
         As in `PlaneContact`.
     """
 
     name: str
-    touch: Touch
+    frame: Frame
+    semi_axes: Sequence[float]
+    plane: Frame
     friction: Rubs = None
     unilateral: bool = False
     restitution: Expression = 0.0
@@ -112,15 +115,19 @@ class EllipsoidContact(Supporting):
     def __post_init__(self) -> None:
         _ = self.support
 
-    @property
+    @cached_property
     def values(self) -> Parameters:
         """None."""
         return NO_VALUES
 
+    @cached_property
+    def touch(self) -> Touch:
+        """Its geometry."""
+        return EllipsoidOnPlane(self.frame, self.semi_axes, self.plane)
+
     @property
     def _owners(self) -> list[object]:
-        assert isinstance(self.touch, EllipsoidOnPlane)
-        return [self.touch.frame.body, self.touch.plane.body]
+        return [self.frame.body, self.plane.body]
 
     def _events(self, discrete: Parameters) -> tuple[Event, ...]:
         return ()
@@ -189,7 +196,7 @@ def contacts_between(
             f"the contact {name!r} is between a {kinds}, which is not supported: use spheres, "
             "capsules or a plane for one of them"
         )
-    options = {"friction": friction, "compliance": compliance}
+    options: dict[str, Any] = {"friction": friction, "compliance": compliance}
     if compliance is None:
         options |= {"unilateral": True, "restitution": restitution, "closed": closed}
     names = [name] if len(made) == 1 else [f"{name}_{k}" for k in range(1, len(made) + 1)]
@@ -210,53 +217,50 @@ def _geometries(first: Placed, second: Placed, margin: float) -> list[Geometry]:
     """Return how to make the contacts of two shapes; none if they do not touch in this order."""
     (own, shape), (other, beside) = first, second
     if isinstance(beside, HalfSpace):
-        return _on_plane(own, shape, carried(other, ca.DM([0, 0, margin])))
+        return _on_plane(own, shape, carried(other, ca.SX([0.0, 0.0, margin])))
     match shape, beside:
         case Sphere(), Sphere():
-            return [_round(own, other, (shape.radius, beside.radius + margin))]
-        case Sphere() | Capsule(), Capsule():
             radii = shape.radius, beside.radius + margin
+            return [partial(RoundContact, first=own, second=other, radii=radii)]
+        case Sphere() | Capsule(), Capsule():
             length = shape.half_length if isinstance(shape, Capsule) else 0.0
-            lengths = length, beside.half_length
             return [
-                lambda name, **options: CapsuleContact(
-                    name, own, other, radii, half_lengths=lengths, **options
+                partial(
+                    CapsuleContact,
+                    first=own,
+                    second=other,
+                    radii=(shape.radius, beside.radius + margin),
+                    half_lengths=(length, beside.half_length),
                 )
             ]
-        case Sphere(), Box():
-            near = nearest_on_box(other, tuple(beside.half_lengths), own.position)
-            return [_round(own, near, (shape.radius, margin))]
-        case Sphere(), Cylinder():
-            near = nearest_on_cylinder(other, beside.radius, beside.half_length, own.position)
-            return [_round(own, near, (shape.radius, margin))]
+        case Sphere(), Box() | Cylinder():
+            if isinstance(beside, Box):
+                near = nearest_on_box(other, beside.half_lengths, own.position)
+            else:
+                near = nearest_on_cylinder(other, beside.radius, beside.half_length, own.position)
+            return [partial(RoundContact, first=own, second=near, radii=(shape.radius, margin))]
         case _:
             return []
-
-
-def _round(first: Frame, second: Frame, radii: tuple[Expression, Expression]) -> Geometry:
-    return lambda name, **options: RoundContact(name, first, second, radii, **options)
 
 
 def _on_plane(frame: Frame, shape: Shape, plane: Frame) -> list[Geometry]:
     """Return how to make the contacts of a shape with a plane."""
 
-    def place(arm: np.ndarray | list[float], surface: Surface | None) -> Geometry:
-        there = carried(frame, ca.DM(arm))
-        return lambda name, **options: PlaneContact(name, there, surface, plane=plane, **options)
+    def places(arms: Iterable[Iterable[float]], surface: Surface | None) -> list[Geometry]:
+        there = [carried(frame, ca.SX([float(part) for part in arm])) for arm in arms]
+        return [partial(PlaneContact, frame=one, surface=surface, plane=plane) for one in there]
 
     match shape:
         case Sphere():
-            return [place([0.0, 0.0, 0.0], shape)]
-        case Capsule():
-            ends = -shape.half_length, shape.half_length
-            return [place([0.0, 0.0, end], Sphere(shape.radius)) for end in ends]
-        case Cylinder():
-            ends = -shape.half_length, shape.half_length
-            return [place([0.0, 0.0, end], Disc(shape.radius)) for end in ends]
+            return places([(0.0, 0.0, 0.0)], shape)
+        case Capsule() | Cylinder():
+            round_ends = isinstance(shape, Capsule)
+            surface = Sphere(shape.radius) if round_ends else Disc(shape.radius)
+            return places([(0.0, 0.0, side * shape.half_length) for side in (-1, 1)], surface)
         case Box() | ConvexHull():
-            return [place(vertex, None) for vertex in shape.vertices]
+            return places(shape.vertices, None)
         case TriaxialEllipsoid():
-            touch = EllipsoidOnPlane(frame, tuple(shape.semi_axes), plane)
-            return [lambda name, **options: EllipsoidContact(name, touch, **options)]
+            axes = shape.semi_axes
+            return [partial(EllipsoidContact, frame=frame, semi_axes=axes, plane=plane)]
         case HalfSpace():
             return []

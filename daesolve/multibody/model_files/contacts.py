@@ -36,6 +36,7 @@ from daesolve.multibody.model_files.kinematics import matrix_of
 from daesolve.multibody.model_files.left_out import Omissions
 from daesolve.multibody.model_files.model import FileGeom, FileModel
 from daesolve.multibody.plane_contact import PlaneContact
+from daesolve.multibody.round_contact import RoundContact
 from daesolve.multibody.surfaces import Sphere
 
 ContactKind = Literal["rigid", "compliant", "none"]
@@ -44,6 +45,10 @@ NO_CONTACTS, NO_PARENTS = 1 | 16, 1024
 """MuJoCo's bits of contacts that are disabled, and of parents that touch their children."""
 PLANE = 0
 """MuJoCo's number of a geom that is a plane."""
+MOST_CORNERS = 32
+"""Corners of a mesh, each of which is a contact with a plane."""
+MOST_RIGID = 40
+"""Rigid contacts that are prepared with those between bodies that move."""
 SLIDING = 3
 """MuJoCo's number of directions of a contact with friction against sliding only."""
 CLOSED = Interval(0.0, 1.0)
@@ -250,6 +255,9 @@ def contacts_of(assembly: Assembly, choice: ContactChoice, omissions: Omissions)
         if own is None or other is None or not can_touch(own, other):
             omissions.add("contacts between geoms of other kinds", title)
             continue
+        if max(_corners(own), _corners(other)) > MOST_CORNERS:
+            omissions.add("contacts of meshes with many corners", title)
+            continue
         if not reach.meet((first, own), (second, other), mixture.margin):
             continue
         options = laws.options(mixture, known.restitution)
@@ -262,7 +270,15 @@ def contacts_of(assembly: Assembly, choice: ContactChoice, omissions: Omissions)
     if not parts:
         return FileContacts()
     watched = _without_hidden(parts, assembly, reach)
+    if choice.kind == "rigid" and len(watched) > MOST_RIGID:
+        beside = [part for part in watched if isinstance(part, RoundContact)]
+        omissions.add("contacts beside those with planes", *[part.name for part in beside])
+        watched = [part for part in watched if part not in beside]
     return FileContacts(watched, known if choice.kind == "rigid" else NO_PARAMETERS, laws.notes)
+
+
+def _corners(shape: Shape) -> int:
+    return len(shape.vertices) if isinstance(shape, ConvexHull) else 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,11 @@ EFFECTS = {
     "contacts between geoms": "bodies pass through each other and through the floor",
     "contacts between geoms of other kinds": "they pass through each other",
     "contacts between geoms that overlap": "they pass through each other",
+    "contacts of meshes with many corners": "they pass through each other",
+    "contacts beside those with planes": (
+        "they are too many to be rigid, and pass through each other: make them compliant, or "
+        "exclude pairs"
+    ),
     "friction against torsion and rolling": "contacts rub only where they slide",
     "friction that differs by direction": "the first coefficient holds for all",
     "tendons": "their springs, dampers and limits do not act",
