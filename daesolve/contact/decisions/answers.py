@@ -224,38 +224,33 @@ def residual_of(problem: ScaledProblem, reactions: np.ndarray, states: States) -
     states
         The assumed state of each contact.
     """
-    contacts = problem.contacts
+    contacts, count = problem.contacts, problem.contacts.count
+    shape = (count, contacts.directions)
     rates = contacts.matrix @ reactions + problem.free
-    terms = np.abs(contacts.matrix) @ np.abs(reactions) + np.abs(problem.free)
-    rate_size = 1.0 + terms
+    rate_size = 1.0 + np.abs(contacts.matrix) @ np.abs(reactions) + np.abs(problem.free)
     size = 1.0 + float(np.max(np.abs(reactions)))
-    worst = 0.0
-    for contact, state in enumerate(states):
-        normal, gap = reactions[contact] - problem.least[contact], rates[contact]
-        tangents = contacts.tangents(contact)
-        friction, slip = reactions[tangents], rates[tangents]
-        known, rubs = problem.sliding[contact], float(np.linalg.norm(friction))
-        slip_size = float(np.max(rate_size[tangents]))
-        # Of two nonnegative numbers whose product is zero, the smaller is zero.
-        worst = max(worst, abs(min(normal / size, gap / rate_size[contact])))
-        limit = contacts.friction[contact] * reactions[contact]
-        if known.any():
-            worst = max(worst, float(np.linalg.norm(friction + limit * known)) / size)
-        elif state is ContactState.STICKS:
-            static = contacts.static[contact] * reactions[contact]
-            missed = max(0.0, rubs - static) / size
-            worst = max(worst, missed, float(np.linalg.norm(slip)) / slip_size)
-        else:
-            # It slides against the traction, which is then at its limit; if no traction is
-            # possible, any direction will do.
-            worst = max(worst, abs(rubs - limit) / size)
-            if state.slides and limit > 0.0:
-                against = -friction / (rubs or 1.0)
-                along = max(0.0, float(slip @ against))
-                aside = float(np.linalg.norm(slip - along * against)) / slip_size
-                # If the traction is nearly zero, its direction means nothing.
-                worst = max(worst, min(aside, limit / size))
-    return worst
+    # Of two nonnegative numbers whose product is zero, the smaller is zero.
+    normal = (reactions[:count] - problem.least) / size
+    worst = float(np.max(np.abs(np.minimum(normal, rates[:count] / rate_size[:count]))))
+    friction, slip = reactions[count:].reshape(shape), rates[count:].reshape(shape)
+    slip_size = np.max(rate_size[count:].reshape(shape), axis=1)
+    rubs, limit = np.linalg.norm(friction, axis=1), contacts.friction * reactions[:count]
+    along_known = np.linalg.norm(friction + limit[:, None] * problem.sliding, axis=1) / size
+    over = np.maximum(0.0, rubs - contacts.static * reactions[:count]) / size
+    held = np.maximum(over, np.linalg.norm(slip, axis=1) / slip_size)
+    # It slides against the traction, which is then at its limit; if no traction is possible, any
+    # direction will do.
+    against = -friction / np.where(rubs > 0.0, rubs, 1.0)[:, None]
+    along = np.maximum(0.0, np.sum(slip * against, axis=1))
+    aside = np.linalg.norm(slip - along[:, None] * against, axis=1) / slip_size
+    slides = np.array([state.slides for state in states]) & (limit > 0.0)
+    # If the traction is nearly zero, its direction means nothing.
+    turned = np.where(slides, np.minimum(aside, limit / size), 0.0)
+    at_limit = np.maximum(np.abs(rubs - limit) / size, turned)
+    sticks = np.array([state is ContactState.STICKS for state in states])
+    known = problem.sliding.any(axis=1)
+    each = np.where(known, along_known, np.where(sticks, held, at_limit))
+    return max(worst, float(np.max(each)))
 
 
 @dataclass(frozen=True, eq=False)

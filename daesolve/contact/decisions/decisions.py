@@ -11,18 +11,23 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from daesolve.contact.decisions.answers import Decision
+from daesolve.contact.decisions.answers import ContactSolution, Decision
 from daesolve.contact.decisions.enumeration import MOST_MODES, all_answers
 from daesolve.contact.decisions.modes import choices_of, count_of
-from daesolve.contact.decisions.pivoting import branched_answers, one_answer
+from daesolve.contact.decisions.pivoting import (
+    branched_answers,
+    one_answer,
+    pivoted_answer,
+    supports_pivots,
+)
 from daesolve.contact.decisions.spatial import spatial_answers
 from daesolve.contact.decisions.touching import TOLERANCE, Contacts, ScaledProblem, scaled_problem
+from daesolve.contact.decisions.uniqueness import is_only_motion
 from daesolve.errors import OutOfRangeError, PosingError, unknown_name
 
-MOST_BRANCHED = 65536
-"""The number of modes up to which all that may have an answer are solved: eight contacts at
-rest."""
-METHODS = ("auto", "enumerate", "branch", "pivot", "cone")
+MOST_ENUMERATED = 5
+"""The number of contacts up to which all modes are solved, and hence all answers known."""
+METHODS = ("auto", "enumerate", "branch", "newton", "pivot", "cone")
 NOT_PROVED = "that there is no other answer is not proved"
 CLOSURES = ("equal springs",)
 ASSUMED = "equal springs are assumed"
@@ -51,11 +56,11 @@ def decide(
     method
         "enumerate": all modes and hence all answers, if directions of sliding are known, as always
         in the plane. "branch": the same, without modes that a linear programme proves impossible.
-        "pivot": one answer in the plane, by Lemke's pivots, without separate static friction.
-        "cone": answers found by relaxation and Newton's method for contacts at rest in space, all
-        answers for a single one. "auto": "cone" for those; otherwise "enumerate" up to `MOST_MODES`
-        modes, "branch" up to `MOST_BRANCHED`, and beyond that "pivot", or "branch" if that is not
-        possible or finds nothing.
+        "newton": one answer, by Newton's method, then by Lemke's pivots. "pivot": one answer in
+        the plane, by pivots alone, without separate static friction. "cone": answers for contacts
+        at rest in space, all answers for a single one; beyond a few contacts one answer, by
+        Newton's method. "auto": "cone" for those; otherwise "enumerate" up to `MOST_ENUMERATED`
+        contacts, and beyond that "newton", or all answers if that finds none.
     closure
         "equal springs": if undetermined normal reactions decide how a body keeps sliding, use those
         of equal springs under all contacts. None: the motion is not determined.
@@ -92,42 +97,43 @@ def _decided(problem: ScaledProblem, method: str) -> Decision:
     contacts = problem.contacts
     resting = ~problem.sliding.any(axis=1)
     turning = contacts.directions == 2 and bool(np.any(resting & (contacts.static > 0.0)))
-    if method == "auto":
-        method = "cone" if turning else _affordable(problem)
-    if turning is not (method == "cone") or (method == "pivot" and contacts.directions > 1):
-        need = (
-            "at rest in space they need 'cone'" if turning else "they need 'enumerate' or 'branch'"
-        )
-        raise PosingError(f"the method {method!r} does not support these contacts: {need}")
-    if method == "pivot" and _holds_more(contacts):
+    if method == "auto" and not turning:
+        if contacts.count > MOST_ENUMERATED:
+            answer = one_answer(problem)
+            if answer is not None:
+                return _one_decision(problem, answer, "newton")
+        method = "enumerate" if count_of(choices_of(problem)) <= MOST_MODES else "branch"
+    method = "cone" if method == "auto" else method
+    if turning is not (method == "cone"):
+        need = "'cone'" if turning else "'enumerate', 'branch' or 'newton'"
         raise PosingError(
-            "pivots do not support static friction larger than sliding friction: use 'branch'"
+            f"the method {method!r} does not support these contacts: they need {need}"
         )
-    if method == "enumerate":
-        return Decision(all_answers(problem), True, method)
-    if method == "branch":
-        return Decision(branched_answers(problem), True, method)
-    if method == "pivot":
-        answer = one_answer(problem)
-        return Decision(() if answer is None else (answer,), False, method, (NOT_PROVED,))
-    answers, complete = spatial_answers(problem)
-    return Decision(answers, complete, method, () if complete else (NOT_PROVED,))
+    match method:
+        case "enumerate":
+            return Decision(all_answers(problem), True, method)
+        case "branch":
+            return Decision(branched_answers(problem), True, method)
+        case "pivot":
+            if not supports_pivots(problem):
+                raise PosingError(
+                    "pivots support only contacts in the plane, without static friction larger "
+                    "than sliding friction: use 'branch'"
+                )
+            return _one_decision(problem, pivoted_answer(problem), method)
+        case "newton":
+            return _one_decision(problem, one_answer(problem), method)
+        case _:
+            answers, complete = spatial_answers(problem)
+            return Decision(answers, complete, method, () if complete else (NOT_PROVED,))
 
 
-def _affordable(problem: ScaledProblem) -> str:
-    """Return the method for contacts with known directions, from the number of modes."""
-    count = count_of(choices_of(problem))
-    if count <= MOST_MODES:
-        return "enumerate"
-    no_pivots = problem.contacts.directions > 1 or _holds_more(problem.contacts)
-    if count <= MOST_BRANCHED or no_pivots:
-        return "branch"
-    return "branch" if one_answer(problem) is None else "pivot"
-
-
-def _holds_more(contacts: Contacts) -> bool:
-    """Return whether static friction exceeds sliding friction anywhere."""
-    return bool(np.any(contacts.static > contacts.friction))
+def _one_decision(problem: ScaledProblem, answer: ContactSolution | None, method: str) -> Decision:
+    """Return a decision of an answer, with whether there is surely no other."""
+    if answer is None:
+        return Decision((), False, method, (NOT_PROVED,))
+    complete = is_only_motion(problem)
+    return Decision((answer,), complete, method, () if complete else (NOT_PROVED,))
 
 
 def directions_of(contacts: Contacts, slip: ArrayLike | None) -> np.ndarray:

@@ -135,7 +135,8 @@ def count_of(choices: Choices) -> int:
 def all_modes(choices: Choices) -> Modes:
     """Return every combination of choices."""
     sizes = [len(options) for options in choices]
-    places = np.indices(sizes).reshape(len(sizes), -1)
+    strides = np.cumprod([1, *sizes[:0:-1]])[::-1]
+    places = np.arange(math.prod(sizes)) // strides[:, None] % np.array(sizes)[:, None]
     columns = list(zip(choices, places, strict=True))
 
     def table(name: str) -> np.ndarray:

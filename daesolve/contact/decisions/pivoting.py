@@ -12,7 +12,9 @@ A sliding contact has only the first row, with T = -mu N s. (Glocker, Set-Valued
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,7 +23,15 @@ from daesolve.contact.complementarity.horizontal import HorizontalComplementarit
 from daesolve.contact.complementarity.lemke import lemke
 from daesolve.contact.decisions.answers import ContactSolution, ContactState, States, sliding_state
 from daesolve.contact.decisions.enumeration import ModeReactions, answers_of, found_in
-from daesolve.contact.decisions.modes import Choices, all_modes, choices_of, count_of, equations
+from daesolve.contact.decisions.many_contacts import newton_answer
+from daesolve.contact.decisions.modes import (
+    Choices,
+    all_modes,
+    choices_of,
+    count_of,
+    equations,
+    slacks,
+)
 from daesolve.contact.decisions.reaction_families import impossible
 from daesolve.contact.decisions.relaxation import relaxed, states_of
 from daesolve.contact.decisions.touching import ScaledProblem
@@ -31,6 +41,31 @@ LEAF_MODES = 256
 
 
 def one_answer(problem: ScaledProblem) -> ContactSolution | None:
+    """Return an answer for contacts with known directions; None if none was found.
+
+    Newton's method determines the states; if it fails, pivots do, in the plane.
+
+    Parameters
+    ----------
+    problem
+        As in `enumeration.all_answers`.
+    """
+    answer = newton_answer(problem)
+    if answer is not None and not answer.motion_determined:
+        # The inequalities may leave only one motion of a family.
+        answer = _answer_in(problem, answer.states) or answer
+    if answer is not None:
+        return replace(answer, also=_other_states(problem, choices_of(problem), answer))
+    return pivoted_answer(problem) if supports_pivots(problem) else None
+
+
+def supports_pivots(problem: ScaledProblem) -> bool:
+    """Return whether contacts lie in the plane, without larger static friction."""
+    contacts = problem.contacts
+    return contacts.directions == 1 and bool(np.all(contacts.static <= contacts.friction))
+
+
+def pivoted_answer(problem: ScaledProblem) -> ContactSolution | None:
     """Return an answer for contacts in the plane; None if none was found.
 
     Pivots determine the states; if they end in a ray, or reactions are not determined, relaxation
@@ -41,16 +76,45 @@ def one_answer(problem: ScaledProblem) -> ContactSolution | None:
     problem
         As in `enumeration.all_answers`.
     """
-    choices = choices_of(problem)
     for states in _named(problem):
-        named = tuple(
-            tuple(one for one in options if one.state is state) or options
-            for options, state in zip(choices, states, strict=True)
-        )
-        found = found_in(problem, all_modes(named))
-        if found:
-            return answers_of(problem, found)[0]
+        answer = _answer_in(problem, states)
+        if answer is not None:
+            return answer
     return None
+
+
+def _answer_in(problem: ScaledProblem, states: States) -> ContactSolution | None:
+    """Return the answer in given states, by all equations and inequalities; None if none is."""
+    named = tuple(
+        tuple(one for one in options if one.state is state) or options
+        for options, state in zip(choices_of(problem), states, strict=True)
+    )
+    found = found_in(problem, all_modes(named))
+    return answers_of(problem, found)[0] if found else None
+
+
+def _other_states(
+    problem: ScaledProblem, choices: Choices, answer: ContactSolution
+) -> tuple[States, ...]:
+    """Return the other states, of contacts on a border, with which the reactions agree.
+
+    For given reactions the conditions of a contact depend on its own state only.
+    """
+    reactions = answer.reactions / problem.reactions
+    size = problem.tolerance * (1.0 + float(np.max(np.abs(reactions))))
+    options: list[list[ContactState]] = [[state] for state in answer.states]
+    for place in range(max(map(len, choices))):
+        mode = all_modes(tuple((own[place % len(own)],) for own in choices))
+        matrices, right = equations(problem, mode)
+        missed = np.abs(matrices[0] @ reactions - right[0])
+        spare = slacks(problem, mode, reactions[None]).reshape(-1, len(choices))
+        for contact, state in enumerate(mode.states_of(0)):
+            own = np.append(missed[problem.contacts.tangents(contact)], missed[contact])
+            if np.max(own) <= size and np.min(spare[:, contact]) >= -size:
+                options[contact].append(state)
+    each = [list(dict.fromkeys(states)) for states in options]
+    together = itertools.islice(itertools.product(*each), 1, LEAF_MODES)
+    return tuple(together)
 
 
 def branched_answers(problem: ScaledProblem) -> tuple[ContactSolution, ...]:

@@ -166,3 +166,43 @@ def reactions_of(contacts, free, slips):
         columns += [column] if slip.any() else [column, *np.eye(size)[own]]
     pulls = np.column_stack(columns)
     return pulls @ np.linalg.solve((contacts.matrix @ pulls)[rows], -free[rows])
+
+
+def heap(random, count, directions=2, friction=0.8, level=None) -> Touching:
+    """Bodies at random that lie on the ground and on each other, by contacts of random normals."""
+    bodies = int(random.integers(1, max(2, count // 3) + 1))
+    level = bool(random.integers(2)) if level is None else level
+    size = 3 * directions
+    normal, tangent = np.zeros((count, size * bodies)), []
+    for contact in range(count):
+        body, other = contact % bodies, int(random.integers(-1, bodies))
+        upwards = np.eye(3)[2] + (0.0 if level else 0.7) * random.normal(size=3)
+        if directions == 1:
+            upwards[1] = 0.0
+        upwards /= np.linalg.norm(upwards)
+        first = np.cross(np.eye(3)[1], upwards)
+        axes = np.array([upwards, first / np.linalg.norm(first), np.cross(upwards, first)])
+        rows = np.zeros((3, size * bodies))
+        for sign, which in ((1.0, body), (-1.0, other)):
+            if which >= 0 and (which != body or sign > 0.0):
+                place = 0.1 * random.normal(size=3)
+                place[2] = -0.1 * sign if level else place[2]
+                moved = axes @ across(place * [1.0, directions - 1.0, 1.0])
+                own = moved if directions == 2 else moved[:, [0, 2, 4]]
+                rows[:, size * which : size * (which + 1)] += sign * own
+        normal[contact] = rows[0]
+        tangent += [*rows[1 : 1 + directions]]
+    masses = random.uniform(0.5, 3.0, bodies)
+    each = [1.0] * 3 + [0.006] * 3 if directions == 2 else [1.0, 1.0, 0.006]
+    force = np.zeros(size * bodies)
+    down = 2 if directions == 2 else 1
+    force[down::size] = -GRAVITY * masses
+    if random.integers(2):
+        force += np.outer(masses, each).ravel() * random.normal(scale=3.0, size=len(force))
+    return Touching(
+        mass=np.diag(np.outer(masses, each).ravel()),
+        normal=normal,
+        tangent=np.array(tangent),
+        force=force,
+        friction=random.uniform(0.05, friction, count),
+    )

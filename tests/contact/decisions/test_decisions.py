@@ -248,7 +248,7 @@ def test_bad_input_is_refused_by_name():
         decide(body, [1.0, 0.0], method="enumerat")
     with pytest.raises(UnknownNameError, match="closure"):
         decide(body, [1.0, 0.0], closure="springs")
-    with pytest.raises(PosingError, match="need 'enumerate' or 'branch'"):
+    with pytest.raises(PosingError, match="need 'enumerate', 'branch' or 'newton'"):
         decide(body, [1.0, 0.0], method="cone")
     with pytest.raises(PosingError, match="use 'branch'"):
         decide(Contacts(np.eye(2), np.array([0.3]), np.array([0.5])), [1.0, 0.0], method="pivot")

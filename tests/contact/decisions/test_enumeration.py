@@ -118,7 +118,7 @@ def test_of_very_many_contacts_one_answer_is_found_and_said_to_be_no_more():
     rows = random.normal(size=(24, 24))
     contacts = Contacts(rows @ rows.T, random.uniform(0.0, 0.3, 12))
     decision = decide(contacts, random.normal(size=24))
-    assert decision.method == "pivot"
+    assert decision.method == "newton"
     assert not decision.complete
     assert decision.only().residual < 1e-10
     assert "not proved" in str(decision)
@@ -135,22 +135,11 @@ def test_branches_and_pivots_find_what_enumeration_does(friction):
         states = {answer.states for answer in every.answers}
         assert {answer.states for answer in branched.answers} == states
         pivoted = decide(contacts, free, slip, method="pivot")
-        assert not pivoted.complete
+        assert not pivoted.complete or len(states) == 1
         assert {answer.states for answer in pivoted.answers} <= states
         missed += bool(states) and not pivoted.answers
     # Pivots may end in a ray though an answer exists, but hardly ever.
     assert missed <= 2
-
-
-@pytest.mark.slow
-def test_many_contacts_are_decided_by_branches():
-    random = np.random.default_rng(4)
-    rows = random.normal(size=(16, 16))
-    contacts = Contacts(rows @ rows.T, random.uniform(0.0, 0.5, 8))
-    decision = decide(contacts, random.normal(size=16))
-    assert decision.method == "branch"
-    answer = decision.only()
-    assert answer.residual < 1e-10
 
 
 @pytest.mark.slow
