@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from daesolve.analysis.computed_torque import computed_torque
 from daesolve.analysis.disturbance import Disturbance, disturbance
 from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent, many_exponents
+from daesolve.analysis.gradients import Gradient, Objective, gradient
 from daesolve.analysis.invariant_measure import InvariantMeasure, invariant_measure
 from daesolve.analysis.inverse_dynamics import InverseDynamics
 from daesolve.analysis.linearization import linearize
@@ -39,9 +40,11 @@ __all__ = [
     "CircleMap",
     "DirectionalRates",
     "Disturbance",
+    "Gradient",
     "InvariantMeasure",
     "InverseDynamics",
     "LyapunovExponent",
+    "Objective",
     "PeriodicOrbit",
     "ReducingMultiplier",
     "ReferenceRun",
@@ -60,6 +63,7 @@ __all__ = [
     "computed_torque",
     "continue_orbit",
     "disturbance",
+    "gradient",
     "invariant_measure",
     "linearize",
     "lyapunov_exponent",

@@ -9,6 +9,7 @@ and decided again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -114,6 +115,27 @@ class DecidedJumps:
         self._met = np.full((guards, REMEMBERED), np.nan)
         self._met_slopes = np.zeros((guards, REMEMBERED, len(by)))
 
+    def remembering(
+        self, by: Sequence[str], met: np.ndarray, met_slopes: np.ndarray
+    ) -> DecidedJumps:
+        """Return the same at another instant, for derivatives by other numbers.
+
+        Parameters
+        ----------
+        by
+            The k numbers.
+        met, met_slopes
+            (guards, 5) when guards were answered before, and the derivatives, (guards, 5, k).
+        """
+        other = copy(self)
+        other._by = [repr(name) for name in by]
+        other._met, other._met_slopes = met, met_slopes
+        return other
+
+    def answered(self, decision: JumpDecision, met: np.ndarray) -> tuple[Jump | None, np.ndarray]:
+        """Return what a decision changes, and when guards were answered, this instant included."""
+        return self._again(decision, decision.place, met)
+
     def through(
         self, decision: JumpDecision, changes: Changes
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -171,7 +193,7 @@ class DecidedJumps:
     ) -> np.ndarray:
         """Return the derivatives of state and values afterwards, (size + np,), by one number."""
         by, met_slopes = self._by[number], self._met_slopes[:, :, number]
-        if not any(np.any(part) for part in change):
+        if not any(np.any(part) for part in (*change, met_slopes)):
             return np.zeros(len(jump.x) + len(jump.p))
 
         def after(moved: float) -> np.ndarray:
@@ -251,6 +273,8 @@ class DecidedJumps:
         tau, state, values = change
         rates = self._rate(time, x, p)[0]
         count = self._positions
+        if not any(np.any(part) for part in change):  # Only earlier answers move.
+            return float(np.nanmin(np.diff(self._met, axis=1), initial=np.inf))
         # Positions may be zero by chance; small velocities matter by their direction.
         places = np.maximum(np.abs(x[:count]), self._largest)
         pairs = [(state[:count], places), (state[count:], x[count:]), (tau * rates, x)]

@@ -8,35 +8,25 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 
-from daesolve.analysis.decided_jumps import Changes, DecidedJumps, JumpDecision, never_held
+from daesolve.analysis.decided_jumps import Changes, DecidedJumps, JumpDecision
+from daesolve.analysis.run_events import APART, RunEvents
 from daesolve.analysis.run_legs import legs_of, samples_of
 from daesolve.analysis.variational import guard_slopes, jump_slopes
 from daesolve.analysis.variational_flow import VariationalFlow, WholeState
-from daesolve.core.expressions.evaluation import Evaluator
-from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.preparation.preparing import Prepared
-from daesolve.core.preparation.request import DEFAULT_RATE
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.run.integration.record import Boundary, Happening, RunRecord
 from daesolve.core.solvers import Solver
-from daesolve.errors import NoDerivativeError
 
 if TYPE_CHECKING:
     from daesolve.core.solvers.lanes import Batch
 
-TOGETHER = 1e-9
-"""Guards with zeros closer than this, relative to the time run so far, pass together."""
-APART = 1e-6
-"""How far they may separate, relative to the time so far, if a number changes by its own size."""
 
-
-class Propagation:
+class Propagation(RunEvents):
     """The derivatives along a run.
 
     Parameters
@@ -77,16 +67,13 @@ class Propagation:
         nominal: Mapping[str, float],
         batch: Batch | None = None,
     ) -> None:
-        self.prepared, self.record = prepared, never_held(record)
-        chart = prepared.problem.chart
-        self.problem = prepared.problem if chart is None else chart.whole
+        super().__init__(prepared, record)
         if batch is None and slopes.shape[1] > 1:
             from daesolve.core.solvers.lanes import small_batch  # The import takes long.
 
             batch = small_batch(slopes.shape[1])
         steps = float(max(self.record.steps, 1))
         self.flow = VariationalFlow.of(prepared, tuple(nominal), solver, steps, batch)
-        self.rates = self._rates()
         visible = len(slopes) - len(self.problem.values)
         works = np.zeros((self.problem.size - visible, slopes.shape[1]))
         self.state = np.vstack([slopes[:visible], works])
@@ -99,17 +86,10 @@ class Propagation:
         self.apart: list[np.ndarray] = []
         self._jumped = np.nan
         self.backwards: bool | None = None
-        self._rhs = Evaluator(self.problem.rhs)
-        counts = [event.count for event in self.problem.events]
-        self._firsts = [sum(counts[:k]) for k in range(len(counts))]
-        t, x, p = (self.problem.guards.sx_in(k) for k in range(3))
-        guards = self.problem.guards(t, x, p)
-        self._moving = ca.which_depends(guards, ca.vertcat(t, x), 1, True)
-        self._indices = {event.name: k for k, event in enumerate(self.problem.events)}
         self._decided: DecidedJumps | None = None
         switching = prepared.transitions
         if switching is not None and any(law.decides for law in switching.laws):
-            largest = self._largest_positions()
+            largest = self.largest_positions()
             self._decided = DecidedJumps(switching, self.problem, self.nominal, largest)
 
     def to_end(
@@ -153,10 +133,7 @@ class Propagation:
             events = zip(self.record.events, self.event_times, strict=True)
             ended = [times for event, times in events if event.name in stops]
             if not ended:
-                raise NoDerivativeError(
-                    f"dry friction brings the body to rest at t = {boundaries[-1].time:.10g} "
-                    "s, and derivatives cannot reach a stop: choose an earlier end"
-                )
+                raise self.ends_in_rest()
             end_time = ended[-1]
         return self.state + self._motion(self.place(boundaries[-1]), end_time), end_time
 
@@ -173,35 +150,9 @@ class Propagation:
             )
         return sentences
 
-    def _rates(self) -> dict[int, float]:
-        """Return rates for goals without any, which would drift; the motion is the same."""
-        dynamics, names = self.prepared.dynamics, self.problem.values
-        sign = 1.0 if self.prepared.until >= self.prepared.start_time else -1.0
-        rows = (*dynamics.rows, *dynamics.implicit_rows)
-        indices = [ValueKind.RATE.place(row.name, names) for row in rows]
-        return {k: sign * DEFAULT_RATE for k in indices if self.prepared.values[k] == 0.0}
-
-    def place(self, here: Boundary) -> WholeState:
-        """Return a boundary in all states, with the current values."""
-        problem, own, x = self.prepared.problem, self.record.modes[here.mode], here.state
-        if problem.chart is not None:
-            visible = problem.visible(np.array([here.time]), x[None, :], own)[0]
-            x = np.concatenate([visible, x[problem.chart.embed.nnz_in(1) :]])
-        p = own[: len(self.problem.values)].copy()
-        p[list(self.rates)] = list(self.rates.values())
-        return WholeState(here.time, x, p)
-
-    def _largest_positions(self) -> np.ndarray:
-        """Return the largest size of each position at samples and boundaries of the run."""
-        record = self.record
-        moments = zip(record.sample_times, record.samples, record.sampled_at, strict=True)
-        sampled = [replace(at, time=time, state=state) for time, state, at in moments]
-        states = [self.place(here).x for here in (*record.boundaries, *sampled)]
-        return np.max(np.abs(states), axis=0)[: self.prepared.dynamics.position_count]
-
     def _motion(self, place: WholeState, times: np.ndarray) -> np.ndarray:
         """Return the change of the motion, (size, k), for changes of time."""
-        return np.outer(self._rhs(*place)[0], times)
+        return np.outer(self.rate(*place)[0], times)
 
     def advance(self, here: Boundary, until: float, at: Sequence[float]) -> dict[float, np.ndarray]:
         """Integrate the variational equations; return the changes of the state at several times."""
@@ -229,7 +180,7 @@ class Propagation:
                 times, self._jumped = self._through(events, times), events[0].time
                 self.event_times += [times] * len(events)
                 continue
-            moved = self.event_times[-1] if self._by_jump(events[0]) else times
+            moved = self.event_times[-1] if self.by_jump(events[0], self._jumped) else times
             change = changes.get(events[0].time, self.state)
             if moved is None:
                 _, moved = self._crossing(events, change)
@@ -245,11 +196,11 @@ class Propagation:
         if times is None:
             crossed, times = self._crossing(events, self.state)
         before = state = self.state + self._motion(place, times)
-        decision = self._as_decided(events, place, crossed)
+        decision = self.decision(events, place, crossed)
         self._note_parted(events, place, Changes(times, state, self.values), decision)
         if decision is None and self.backwards is not None:
             still = Changes(np.zeros(len(self.sizes)), self.state, self.values)
-            guards = list(self._at_zero(events, place, still)) if crossed is not None else []
+            guards = list(self.guards_at_zero(events, place, still)) if crossed is not None else []
             if len(guards) > 1:
                 return self._one_by_one(guards[::-1] if self.backwards else guards, place)
         if decision is None:
@@ -271,14 +222,14 @@ class Propagation:
         passed: list[np.ndarray] = []
         state: np.ndarray = self.state
         for guard in guards:
-            event = self._indices[self.problem.guarded[guard].name]
+            event = self.indices[self.problem.guarded[guard].name]
             count = range(len(self.sizes))
             found = [slopes(*place, 0.0, state[:, k], self.values[:, k]) for k in count]
             times = np.array([-change[guard] / rates[guard] for _, rates, change in found])
             passed.append(times)
             moved = state + self._motion(place, times)
             jump = jump_slopes(transitions.function((event,)))
-            fired = self._selected(event, [guard - self._firsts[event]])
+            fired = self.selected(event, [guard - self.firsts[event]])
             changed = [
                 jump(*place, fired, times[k], moved[:, k], self.values[:, k])
                 for k in range(len(times))
@@ -300,11 +251,9 @@ class Propagation:
         """Process resets; return the resulting state and its change."""
         transitions = self.prepared.transitions
         assert transitions is not None
-        for step in self._steps(events):
+        for step in self.steps_of(events):
             slopes = jump_slopes(transitions.function(tuple(step)))
-            fired = np.concatenate(
-                [self._selected(event, chosen) for event, chosen in step.items()]
-            )
+            fired = np.concatenate([self.selected(event, chosen) for event, chosen in step.items()])
             changed = [
                 slopes(*place, fired, times[k], state[:, k], self.values[:, k])
                 for k in range(len(times))
@@ -314,109 +263,15 @@ class Propagation:
             self.values = np.array([change[3] for change in changed]).T
         return place, state
 
-    def _as_decided(
-        self, events: Sequence[Happening], place: WholeState, crossed: int | None
-    ) -> JumpDecision | None:
-        """Return the decision of a law; None if a formula resets the state."""
-        first = events[0]
-        if not self._decides(first):
-            return None
-        transitions = self.prepared.transitions
-        assert transitions is not None
-        assert first.zeros is not None
-        followed = frozenset(self._indices[event.name] for event in events)
-        law = transitions.owner(self._indices[first.name])
-        names = ", ".join(repr(event.name) for event in events)
-        return JumpDecision(law, place, first.asked, first.zeros, crossed, followed, names)
-
-    def _steps(self, events: Sequence[Happening]) -> list[dict[int, tuple[int, ...]]]:
-        """Return the simultaneous resets as guards by events; sequential ones follow each other."""
-        fired = {self._indices[event.name]: event.fired for event in events}
-        first = next(iter(fired))
-        if self.prepared.dynamics.resets[first].sequential:
-            return [{first: (place,)} for place in fired[first]]
-        return [fired]
-
-    def _by_jump(self, event: Happening) -> bool:
-        """Return whether a jump took the guards of an event through zero, and not the motion."""
-        guards = [guard for guard in self._fired([event]) if self._moving[guard]]
-        if not guards or event.time != self._jumped:
-            return not guards
-        still = self.state[:, 0] * 0.0, self.values[:, 0] * 0.0
-        values, rates, _ = guard_slopes(self.problem)(*self.place(event.at), 0.0, *still)
-        near = APART * self._elapsed(event.time)
-        return all(abs(values[guard]) > near * abs(rates[guard]) for guard in guards)
-
-    def _selected(self, event: int, chosen: Sequence[int]) -> np.ndarray:
-        return np.isin(np.arange(self.problem.events[event].count), chosen).astype(float)
-
-    def _decides(self, event: Happening) -> bool:
-        """Return whether a law, and not a formula, decided what followed an event."""
-        transitions = self.prepared.transitions
-        if event.after is None or transitions is None:
-            return False
-        return transitions.owner(self._indices[event.name]).decides
-
-    def _fired(self, events: Sequence[Happening]) -> list[int]:
-        """Return the guards that caused a transition.
-
-        A decision may cause events other than the one whose guard passed.
-        """
-        if self._decides(events[0]):
-            # One guard of each event determines its time; the law handles the others.
-            owners = {self.problem.guarded[guard].name: guard for guard in events[0].asked[::-1]}
-            return sorted(owners.values())
-        return [
-            self._firsts[self._indices[event.name]] + place
-            for event in events
-            for place in event.fired
-        ]
-
-    def _name(self, guard: int) -> str:
-        event = self.problem.guarded[guard]
-        place = guard - self._firsts[self._indices[event.name]]
-        return f"{event.name!r} ({place + 1})" if event.count > 1 else repr(event.name)
-
-    def _elapsed(self, time: float) -> float:
-        begin, until = self.prepared.start_time, self.prepared.until
-        return max(abs(time - begin), 1e-3 * abs(until - begin))
-
-    def _at_zero(
-        self, events: Sequence[Happening], place: WholeState, changes: Changes
-    ) -> dict[int, tuple[float, float, np.ndarray]]:
-        """Return the guards that pass here: value, rate and change (k,) of each."""
-        guards = self._fired(events)
-        slopes = guard_slopes(self.problem)
-        found = [
-            slopes(*place, changes.times[k], changes.state[:, k], changes.values[:, k])
-            for k in range(len(changes.times))
-        ]
-        values, rates = found[0][0][guards], found[0][1][guards]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            away = np.abs(values / rates)
-        away[np.isnan(away)] = np.inf
-        near = away <= np.min(away) + TOGETHER * self._elapsed(place.time)
-        moved = np.array([change for *_, change in found]).T[guards]
-        return {
-            guard: (float(value), float(rate), change)
-            for guard, value, rate, change, passes in zip(
-                guards, values, rates, moved, near, strict=True
-            )
-            if passes and rate != 0.0
-        }
-
     def _crossing(self, events: Sequence[Happening], state: np.ndarray) -> tuple[int, np.ndarray]:
         """Return the first guard of an event, and the change of its time."""
         place = self.place(events[0].at)
         still = Changes(np.zeros(len(self.sizes)), state, self.values)
-        for guard, (_, rate, change) in self._at_zero(events, place, still).items():
+        for guard, (_, rate, change) in self.guards_at_zero(events, place, still).items():
             times = -change / rate
             if np.all(np.isfinite(times)):
                 return guard, times
-        raise NoDerivativeError(
-            f"at t = {place.time:.10g} s the guard of the event {events[0].name!r} has no "
-            "slope where it passes zero, so the time of the event has no derivative"
-        )
+        raise self.no_slope(events[0])
 
     def _note_parted(
         self,
@@ -432,11 +287,11 @@ class Propagation:
         NoDerivativeError
             The result depends on which of them passes first.
         """
-        least = APART * self._elapsed(place.time)
+        least = APART * self.elapsed(place.time)
         # A guard past zero at the start, such as a reaction that pulls, stays so under any change.
         crossing = {
             guard: (rate, change)
-            for guard, (value, rate, change) in self._at_zero(events, place, changes).items()
+            for guard, (value, rate, change) in self.guards_at_zero(events, place, changes).items()
             if abs(value / rate) <= least
         }
         for k, (by, size) in enumerate(zip(self.nominal, self.sizes, strict=True)):
@@ -447,7 +302,7 @@ class Propagation:
             ]
             if not apart:
                 continue
-            names = [self._name(guard) for guard in crossing]
+            names = [self.name_of(guard) for guard in crossing]
             if len(names) == 1:
                 at_start = place.time == self.prepared.start_time
                 names.append("the start" if at_start else "the event before")

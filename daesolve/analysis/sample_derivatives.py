@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -17,7 +17,7 @@ from daesolve.core.formulations import OdeProblem
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.results.trajectory.samples import column_names, places_as_listed
-from daesolve.core.run.integration.record import Boundary
+from daesolve.core.run.integration.record import Boundary, RunRecord
 from daesolve.core.run.integration.sampling import At, Every, EveryEvent
 from daesolve.errors import check_names, optional_package, suggest_names, unknown_name
 
@@ -119,11 +119,8 @@ def derivatives_at_samples(
     """
     record, problem = propagation.record, propagation.problem
     sign, last = propagation.prepared.sign, record.boundaries[-1]
+    order, listed = order_of_samples(record, at, sign)
     times = np.array(record.sample_times)
-    order = np.argsort(sign * times, kind="stable")
-    listed = None if at is None or isinstance(at, Every | EveryEvent) else np.ravel(at)
-    if listed is not None:
-        order = order[places_as_listed(times[order], listed.astype(float), sign)]
     stopped, ends = ended[0] is Outcome.STOPPED_BY_EVENT, (propagation.state, propagation.values)
     moved: dict[float, np.ndarray] = {}
     if isinstance(at, EveryEvent):
@@ -133,14 +130,10 @@ def derivatives_at_samples(
         moved = {last.time: ended[1]}
     still = np.zeros(len(propagation.nominal))
     changes: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-    indices: list[int] = order.tolist()
-    for k in indices:
+    for k in order:
         moves = record.sampled_at[k] is not last or stopped
         changes.append((*sampled.get(k, ends), moved.get(times[k], still) if moves else still))
-    places = [
-        replace(record.sampled_at[k], time=record.sample_times[k], state=record.samples[k])
-        for k in indices
-    ]
+    places = [propagation.sample(k) for k in order]
     table = _slopes_at(propagation, places, changes)
     labels = problem.labels
     kinds = (labels.states, labels.reactions, labels.outputs)
@@ -150,6 +143,16 @@ def derivatives_at_samples(
         for names, part in zip(kinds, parts, strict=True)
     )
     return SampleDerivatives(times[order], propagation.nominal, states, outputs, reactions)
+
+
+def order_of_samples(record: RunRecord, at: At, sign: float) -> tuple[list[int], np.ndarray | None]:
+    """Return which sample of the record each sample of the run is, and the times listed, if any."""
+    times = np.array(record.sample_times)
+    order = np.argsort(sign * times, kind="stable")
+    listed = None if at is None or isinstance(at, Every | EveryEvent) else np.ravel(at)
+    if listed is not None:
+        order = order[places_as_listed(times[order], listed.astype(float), sign)]
+    return order.tolist(), listed
 
 
 def _slopes_at(

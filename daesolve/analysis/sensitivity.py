@@ -162,8 +162,23 @@ def sensitivity(
     >>> [round(found["y", name], 12) for name in found.by]
     [0.25, 5.0]
     """
-    check_system(system)
     check_options("sensitivity", options)
+    return sensitivity_of(*varied_system(system, by, until, initial, options))
+
+
+Varied = tuple[System, Callable[[Mapping[str, float]], Request], dict[str, float], At]
+"""A system, the request for some of the numbers, all of them, and the sample times."""
+
+
+def varied_system(
+    system: System,
+    by: Sequence[str],
+    until: float,
+    initial: Mapping[str, float] | None,
+    options: RunOptions,
+) -> Varied:
+    """Return what `sensitivity_of` takes, for a system; see `sensitivity`."""
+    check_system(system)
     chosen = check_named("initial", initial)
     request, at = requested(until, chosen, options)
     system, request = with_inputs(system, request)
@@ -182,7 +197,7 @@ def sensitivity(
         )
 
     nominal = nominal_values(by, numbers, chosen, dynamics.labels.states)
-    return sensitivity_of(system, changed, nominal, at)
+    return system, changed, nominal, at
 
 
 def nominal_values(
@@ -250,6 +265,57 @@ def sensitivity_of(
     DaesolveError
         As in `sensitivity`.
     """
+    prepared, start_slopes, error = differentiated_start(system, request, nominal)
+    run, record = recorded_run(prepared, at)
+    propagation = Propagation(prepared, record, prepared.request.solver, start_slopes, nominal)
+    propagation.sides = []
+    sampled: dict[int, tuple[np.ndarray, np.ndarray]] | None = None if at is None else {}
+    final, end_time = propagation.to_end(run.outcome, sampled)
+    along = None
+    if sampled is not None:
+        along = derivatives_at_samples(propagation, sampled, at, (run.outcome, end_time))
+    hidden, count = prepared.dynamics.hidden_events, len(prepared.problem.labels.states)
+    shown = [k for k, event in enumerate(record.events) if event.name not in hidden]
+    event_times = [propagation.event_times[k] for k in shown]
+    sides = [propagation.sides[k] for k in shown]
+    notes = (
+        start_note(error),
+        *propagation.notes(),
+        *kink_notes(prepared, record),
+    )
+    return Sensitivity(
+        states=prepared.problem.labels.states,
+        by=tuple(nominal),
+        matrix=final[:count],
+        start=start_slopes[:count],
+        end_time=dict(zip(nominal, end_time.tolist(), strict=True)),
+        event_times=np.array(event_times).reshape(len(run.events), len(nominal)),
+        run=run,
+        notes=notes,
+        along=along,
+        event_states=tuple(
+            (before[:count], (before if after is None else after)[:count])
+            for before, after in sides
+        ),
+    )
+
+
+def differentiated_start(
+    system: System, request: Callable[[Mapping[str, float]], Request], nominal: Mapping[str, float]
+) -> tuple[Prepared, np.ndarray, float]:
+    """Prepare a run, and differentiate its start.
+
+    Parameters
+    ----------
+    system, request, nominal
+        As in `sensitivity_of`.
+
+    Returns
+    -------
+    tuple
+        The prepared run, the derivatives of states and values at the start, (n + np, k), and what
+        extrapolation left of the largest of them.
+    """
     system, asked = with_inputs(system, request({}))
     if any(row.law is not None for row in system.dynamics.drives):
         raise UnsupportedError(
@@ -270,47 +336,34 @@ def sensitivity_of(
         slopes.append(slope)
         errors.append(error)
     start_slopes = np.array(slopes).T
-    prepared = _unwrapped(prepared, start_slopes)
+    return _unwrapped(prepared, start_slopes), start_slopes, max(errors)
+
+
+def recorded_run(prepared: Prepared, at: At) -> tuple[Trajectory, RunRecord]:
+    """Run what is to be differentiated.
+
+    Raises
+    ------
+    NoDerivativeError
+        The run did not reach its end.
+    """
     run, record = simulate_recorded(prepared, at)
     if not run.outcome.good:
         raise NoDerivativeError(
             f"the run has no end to differentiate, because it is {run.outcome.value}: {run.message}"
         )
-    propagation = Propagation(prepared, record, asked.solver, start_slopes, nominal)
-    propagation.sides = []
-    sampled: dict[int, tuple[np.ndarray, np.ndarray]] | None = None if at is None else {}
-    final, end_time = propagation.to_end(run.outcome, sampled)
-    along = None
-    if sampled is not None:
-        along = derivatives_at_samples(propagation, sampled, at, (run.outcome, end_time))
-    hidden, count = prepared.dynamics.hidden_events, len(prepared.problem.labels.states)
-    shown = [k for k, event in enumerate(record.events) if event.name not in hidden]
-    event_times = [propagation.event_times[k] for k in shown]
-    sides = [propagation.sides[k] for k in shown]
-    notes = (
-        f"derivatives of the start by extrapolated differences, which left {max(errors):.2g} of "
-        "the largest",
-        *propagation.notes(),
-        *_kinks(prepared, record),
-    )
-    return Sensitivity(
-        states=prepared.problem.labels.states,
-        by=tuple(nominal),
-        matrix=final[:count],
-        start=start_slopes[:count],
-        end_time=dict(zip(nominal, end_time.tolist(), strict=True)),
-        event_times=np.array(event_times).reshape(len(run.events), len(nominal)),
-        run=run,
-        notes=notes,
-        along=along,
-        event_states=tuple(
-            (before[:count], (before if after is None else after)[:count])
-            for before, after in sides
-        ),
+    return run, record
+
+
+def start_note(error: float) -> str:
+    """Return a note on the derivatives of the start."""
+    return (
+        f"derivatives of the start by extrapolated differences, which left {error:.2g} of "
+        "the largest"
     )
 
 
-def _kinks(prepared: Prepared, record: RunRecord) -> list[str]:
+def kink_notes(prepared: Prepared, record: RunRecord) -> list[str]:
     """Return notes on the kinks and jumps of the equations that the motion meets."""
     dynamics = prepared.dynamics
     passed = [event for event in record.events if event.name in dynamics.switches]

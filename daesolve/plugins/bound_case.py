@@ -12,8 +12,6 @@ from daesolve.core.equations.consistency import Start, check_named, start_value
 from daesolve.core.equations.consistent_start import start_with_modes
 from daesolve.core.equations.kept_outputs import met_by
 from daesolve.core.formulations import Formulation
-from daesolve.core.preparation.naming import made_by_name
-from daesolve.core.preparation.request import Request
 from daesolve.core.results.displayable import Displayable
 from daesolve.core.results.storage import located
 from daesolve.core.results.trajectory.results import Continuable
@@ -24,7 +22,6 @@ from daesolve.core.run.integration.run_options import (
     arguments_of,
     by_name,
     check_options,
-    requested_by,
     with_values,
 )
 from daesolve.core.run.integration.sampling import At
@@ -46,9 +43,9 @@ from daesolve.plugins.family import Answer, Case, Family, StartRule, Structure, 
 from daesolve.plugins.foreign import called, numbers_by_name
 from daesolve.plugins.orbiting_case import OrbitingCase
 from daesolve.plugins.ruled_starts import ruled_start
+from daesolve.plugins.varied_case import VariedCase
 
 if TYPE_CHECKING:  # what few runs need is imported where it is used
-    from daesolve.analysis.sensitivity import Sensitivity
     from daesolve.export.fmu import Exported
     from daesolve.export.named import StartRule as FollowedStart
     from daesolve.verification.comparison import Comparison, Reference
@@ -61,7 +58,7 @@ USUAL = {"impact": "newton", "impact_order": None, "on_gain": "refuse"}
 
 
 @dataclass(frozen=True, eq=False)
-class BoundCase(ExportableCase, OrbitingCase, Displayable):
+class BoundCase(ExportableCase, OrbitingCase, VariedCase, Displayable):
     """A case of a problem with every value chosen: `.solve(...)` runs it.
 
     Parameters
@@ -337,53 +334,6 @@ class BoundCase(ExportableCase, OrbitingCase, Displayable):
         given = self.full_start, self.full_parameters, self.problem.meaning(self.full_structure)
         read, rule = ruled_start(self.problem.start_rule(self.model), self.problem.derived, given)
         return read | {*self.derived}, rule
-
-    def sensitivity(
-        self,
-        by: Sequence[str],
-        until: float | None = None,
-        initial: Mapping[str, float] | None = None,
-        **options: Unpack[RunOptions],
-    ) -> Sensitivity:
-        """Differentiate the motion; see `daesolve.analysis.sensitivity`.
-
-        Parameters
-        ----------
-        by
-            Names of parameters, of start values by the case's own names, and of states that the
-            case keeps.
-        until, initial, **options
-            As in `solve`.
-        """
-        from daesolve.analysis.sensitivity import nothing_to_differentiate_by, sensitivity_of
-
-        check_options("sensitivity", options)
-        case = with_values(self, initial, options)
-        if not by:
-            names = [name for name in case.full_parameters if name not in case.derived]
-            raise nothing_to_differentiate_by([*names, *case.full_start, *case.initial])
-        made: dict[str, Any] = made_by_name(options)
-
-        def request(values: Mapping[str, float]) -> Request:
-            return requested_by(case.with_values(values), until, made)[0]
-
-        at = requested_by(case, until, made)[1]
-        return sensitivity_of(case.system, request, case._differentiable(by), at)
-
-    def _differentiable(self, by: Sequence[str]) -> dict[str, float]:
-        """Return the values of the variables of differentiation."""
-        from daesolve.analysis.sensitivity import nominal_values
-
-        derived = self.derived
-        for name in by:
-            if name in derived:
-                raise OutOfRangeError(
-                    f"{name!r} follows from the other values: set it to differentiate by it"
-                )
-        starts = {**self.full_start, **self.initial}
-        own = self.problem.start_names(self.full_structure)
-        open_names = [*self.system.dynamics.labels.states, *own]
-        return nominal_values(by, self.full_parameters, starts, open_names)
 
     def with_values(self, values: Mapping[str, float]) -> BoundCase:
         """Return the case with other parameters and start values, given only by their names.

@@ -9,7 +9,8 @@ import numpy as np
 
 from daesolve.analysis.orbits.flow import Flow
 from daesolve.analysis.orbits.nodes import Flight
-from daesolve.analysis.propagation import TOGETHER, Propagation
+from daesolve.analysis.propagation import Propagation
+from daesolve.analysis.run_events import TOGETHER
 from daesolve.analysis.run_legs import legs_of
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.run.integration.record import Happening

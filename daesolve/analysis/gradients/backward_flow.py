@@ -1,0 +1,209 @@
+"""Derivatives of an objective carried back between two places of a run.
+
+The motion goes back together with them, from states that are known. As it may grow apart from the
+run on the way back, it is compared with the run at the next known state; where it has, the
+stretch is divided, at states that are integrated forwards again. So no more than a few hundred
+states are in memory, however long the stretch is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.analysis.gradients.adjoint_equations import adjoint_problem, motion_alone
+from daesolve.analysis.gradients.objective import Expression
+from daesolve.analysis.run_events import RunEvents
+from daesolve.analysis.variational_flow import WholeState
+from daesolve.core.formulations import Feedback
+from daesolve.core.posing.value_names import ValueKind
+from daesolve.core.preparation.choosing import choose_solver
+from daesolve.core.run.integration.run_state import unobserved
+from daesolve.core.solvers import Solver, State, Status
+from daesolve.core.solvers.scaling import Scaling
+from daesolve.errors import NoDerivativeError
+
+APART = 1e-13
+"""How far a motion on its way back may come apart from the run, in parts of its largest state."""
+ROUNDING = 1e-16
+"""From where such a distance grows."""
+PER_STEP = 10.0
+"""The same distance, in tolerances of a step, for solvers with a coarser one."""
+MOST_PIECES = 200
+"""How many pieces a stretch is divided into at once."""
+SHORTEST = 2.0
+"""Steps of the run that are not divided any more."""
+LONGER = 1.5
+"""The factor by which stretches grow again where they come back well."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cotangent:
+    """Derivatives of an objective by the state, (size,), and by the values, (np,), at a time."""
+
+    state: np.ndarray
+    values: np.ndarray
+
+    def plus(self, state: np.ndarray, values: np.ndarray) -> Cotangent:
+        """Return the sum with others."""
+        return Cotangent(self.state + state, self.values + values)
+
+
+class BackwardFlow:
+    """What carries cotangents back along the smooth parts of a run.
+
+    Parameters
+    ----------
+    events
+        The run.
+    active
+        The indices of values by which derivatives are wanted.
+    running
+        What is integrated, if anything.
+    asked
+        The requested solver; None lets the library choose.
+
+    Attributes
+    ----------
+    integral
+        What was integrated so far.
+    apart
+        The largest distance between the motion on its way back and the run, in parts of its
+        largest state.
+    """
+
+    def __init__(
+        self,
+        events: RunEvents,
+        active: Sequence[int],
+        running: Expression | None,
+        asked: Solver | None,
+    ) -> None:
+        prepared, self.problem = events.prepared, events.problem
+        self.active, self.running = list(active), running
+        rates = [k for k, name in enumerate(self.problem.values) if ValueKind.RATE.is_a(name)]
+        self.adjoint = adjoint_problem(self.problem, tuple(active), tuple(rates), running)
+        self.motion = motion_alone(self.problem)
+        fits = asked is not None and "ode" in asked.forms
+        steps = max(float(events.record.steps), 1.0)
+        self.solver, self.forwards = (
+            choose_solver(asked if fits else None, Feedback(), problem, steps, [])
+            for problem in (self.adjoint, self.motion)
+        )
+        size = self.problem.size
+        of_states = prepared.scaling.visible or (0,) * size
+        of_values = [-_exponent(prepared.values[k]) for k in active]
+        exponents = (*of_states, *(-k for k in of_states), *of_values, 0)
+        self.scaling = Scaling(exponents, of_states, time=prepared.scaling.time)
+        self.whole = prepared.scaling.of_whole
+        self.units = np.ldexp(1.0, np.array(exponents[size : 2 * size], dtype=int))
+        self.scaling.compiled(self.solver, self.adjoint)
+        self.method = (
+            f"adjoint equations of {self.adjoint.rhs.n_instructions()} instructions by "
+            f"{self.solver.name}"
+        )
+        if asked is not None and not fits:
+            method = f", because {asked.name} solves only differential-algebraic equations"
+            self.method += method
+        self.limit = max(APART, PER_STEP * self.solver.step_tolerance)
+        step = abs(events.record.boundaries[-1].time - prepared.start_time) / steps
+        self.shortest, self.reach = SHORTEST * step, math.inf
+        self.largest = largest_states(events)
+        self.integral = self.apart = 0.0
+
+    def back(self, low: WholeState, high: WholeState, after: Cotangent) -> Cotangent:
+        """Carry a cotangent back between two known states of the same smooth motion.
+
+        Parameters
+        ----------
+        low, high
+            The earlier and the later place, in the order of the run.
+        after
+            The cotangent at the later one.
+
+        Raises
+        ------
+        NoDerivativeError
+            The equations cannot be integrated.
+        """
+        if low.time == high.time or (self.running is None and not np.any(after.state)):
+            return after
+        length = abs(high.time - low.time)
+        pieces = math.ceil(length / self.reach)
+        if pieces > 1:
+            return self._divided(low, high, after, min(pieces, MOST_PIECES))
+        before, apart, integral = self._carried(low, high, after)
+        if apart > self.limit and length > self.shortest:
+            growth = math.log(max(apart, 2 * self.limit) / ROUNDING)
+            share = min(math.log(self.limit / ROUNDING) / growth / LONGER, 0.5)
+            self.reach = max(share * length, 0.99 * self.shortest)
+            return self.back(low, high, after)
+        if apart < self.limit / 100.0 and length >= self.reach / LONGER:
+            self.reach *= LONGER
+        self.apart = max(self.apart, apart)
+        self.integral += integral
+        return before
+
+    def _divided(
+        self, low: WholeState, high: WholeState, after: Cotangent, pieces: int
+    ) -> Cotangent:
+        """Carry back piece by piece, between states that are integrated forwards again."""
+        moments = np.linspace(low.time, high.time, pieces + 1)[1:-1]
+        start = State(low.time, low.x, low.p)
+        end = self.whole.segment(
+            self.forwards, self.motion, start, float(moments[-1]), moments, unobserved
+        )
+        if end.status is not Status.REACHED:
+            raise NoDerivativeError(
+                f"the motion cannot be repeated from t = {low.time:.10g} s: {end.message}"
+            )
+        places = [
+            WholeState(t, x, low.p) for t, x in zip(moments.tolist(), end.samples, strict=True)
+        ]
+        for earlier, later in zip([low, *places][::-1], [*places, high][::-1], strict=True):
+            after = self.back(earlier, later, after)
+        return after
+
+    def _carried(
+        self, low: WholeState, high: WholeState, after: Cotangent
+    ) -> tuple[Cotangent, float, float]:
+        """Integrate back; return the cotangent, how far the motion is from `low`, the integral."""
+        size = self.problem.size
+        unit = float(np.max(np.abs(after.state) / self.units, initial=0.0)) or 1.0
+        start = np.concatenate([high.x, after.state / unit, np.zeros(len(self.active) + 1)])
+        end = self.scaling.segment(
+            self.solver,
+            self.adjoint,
+            State(high.time, start, np.append(low.p, 1.0 / unit)),
+            low.time,
+            np.empty(0),
+            unobserved,
+        )
+        if end.status is not Status.REACHED:
+            raise NoDerivativeError(
+                f"the adjoint equations end at t = {end.time:.10g} s on the way back: {end.message}"
+            )
+        values = after.values.copy()
+        values[self.active] += unit * end.state[2 * size : -1]
+        # Nothing depends on the works behind the states, which may be rounding alone.
+        count = len(self.problem.labels.states)
+        apart = np.max(np.abs(end.state[:count] - low.x[:count]) / self.largest[:count])
+        before = Cotangent(unit * end.state[size : 2 * size], values)
+        return before, float(apart), -unit * float(end.state[-1])
+
+
+def largest_states(events: RunEvents) -> np.ndarray:
+    """Return the largest size in the run of positions, velocities and what else is integrated."""
+    states = np.max(np.abs([events.place(here).x for here in events.record.boundaries]), axis=0)
+    count = events.prepared.dynamics.position_count
+    visible = len(events.problem.labels.states)
+    for part in (slice(0, count), slice(count, visible), slice(visible, None)):
+        states[part] = np.max(states[part], initial=0.0) or 1.0
+    return states
+
+
+def _exponent(value: float) -> int:
+    return int(np.frexp(abs(value))[1]) if value else 0

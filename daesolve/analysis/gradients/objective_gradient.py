@@ -1,0 +1,296 @@
+"""The gradient of an objective by many numbers at once, at the cost of a few runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol, Unpack, runtime_checkable
+
+import numpy as np
+
+from daesolve.analysis.gradients.objective import Objective, expression_slopes, sample_cotangents
+from daesolve.analysis.gradients.reversal import Pull, Reversal
+from daesolve.analysis.run_events import RunEvents
+from daesolve.analysis.sample_derivatives import order_of_samples
+from daesolve.analysis.sensitivity import (
+    Varied,
+    differentiated_start,
+    kink_notes,
+    recorded_run,
+    start_note,
+    varied_system,
+)
+from daesolve.analysis.variational import changing_values
+from daesolve.analysis.variational_flow import WholeState
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.preparation.prepared import Prepared
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.record import RunRecord
+from daesolve.core.run.integration.run_options import RunOptions, check_options
+from daesolve.core.run.integration.sampling import At, Every, EveryEvent
+from daesolve.core.system.system import System
+from daesolve.errors import OutOfRangeError, check_names, unknown_name
+
+EVENT_TIMES = "event_times"
+"""Under this name, a term of samples has its derivatives by the times of events."""
+
+
+@runtime_checkable
+class VariedCase(Protocol):
+    """A case of a problem that can be differentiated."""
+
+    def varied(
+        self,
+        by: Sequence[str],
+        until: float | None,
+        initial: Mapping[str, float] | None,
+        options: RunOptions,
+        /,
+    ) -> Varied:
+        """Return its system, the request for some numbers, all of them, and the sample times."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """The gradient of an objective: `found["length"]` is its derivative by the length.
+
+    Parameters
+    ----------
+    value
+        The objective.
+    by
+        The names of the k numbers.
+    vector
+        (k,) the derivatives by them.
+    run
+        The motion.
+    notes
+        Notes on the method, and on one-sided derivatives.
+    """
+
+    value: float
+    by: tuple[str, ...]
+    vector: np.ndarray
+    run: Trajectory
+    notes: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> float:
+        """Return the derivative by a parameter or a start value.
+
+        Raises
+        ------
+        UnknownNameError
+            The objective was not differentiated by it.
+        """
+        check_names("parameter or start value of the derivatives", [name], self.by)
+        return float(self.vector[self.by.index(name)])
+
+    def __str__(self) -> str:
+        pairs = zip(self.by, self.vector.tolist(), strict=True)
+        return f"objective {self.value:.10g}; by " + ", ".join(
+            f"{name} {slope:.6g}" for name, slope in pairs
+        )
+
+
+def gradient(
+    source: System | VariedCase,
+    objective: Objective,
+    until: float | None = None,
+    initial: Mapping[str, float] | None = None,
+    *,
+    by: Sequence[str],
+    **options: Unpack[RunOptions],
+) -> Gradient:
+    """Differentiate an objective by many parameters and start values, including events.
+
+    Parameters
+    ----------
+    source
+        A system, or a case of a problem.
+    objective
+        What is differentiated.
+    until, initial
+        As in `solve`; None takes those of a case.
+    by
+        Names as in `sensitivity`.
+    **options
+        See `RunOptions`; `at` sets the samples of the objective.
+
+    Returns
+    -------
+    Gradient
+        The objective, its derivatives, and the run.
+
+    Raises
+    ------
+    UnknownNameError, OutOfRangeError
+        A name is unknown, or a term of the objective is not a number of the quantities.
+    NoDerivativeError
+        As in `sensitivity`.
+    DaesolveError
+        The request cannot be run.
+
+    Notes
+    -----
+    The run is carried back once, whatever the number of names: `sensitivity` carries each name
+    forwards, but differentiates every state. Both agree to rounding.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m")
+    >>> p = ds.parameters(stiffness=(4.0, "N/m"))
+    >>> kinetic, potential = q.dot.x**2 / 2, p.stiffness * q.x**2 / 2
+    >>> spring = ds.MechanicalSystem(q, p, kinetic=kinetic, potential=potential)
+    >>> objective = ds.analysis.Objective(end=lambda now: now["x"])
+    >>> found = ds.analysis.gradient(spring, objective, 1.0, {"x": 1.0, "x_dot": 0.0}, by=["x"])
+    >>> round(found.value, 12) == round(found["x"], 12)
+    True
+    """
+    check_options("gradient", options)
+    if not isinstance(objective, Objective):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OutOfRangeError(f"objective is {objective!r}, but must be an Objective")
+    if isinstance(source, VariedCase):
+        varied = source.varied(by, until, initial, options)
+    else:
+        if until is None:
+            raise OutOfRangeError("until is missing: a system has no horizon")
+        varied = varied_system(source, by, until, initial, options)
+    system, request, nominal, asked = varied
+    prepared, start_slopes, error = differentiated_start(system, request, nominal)
+    if objective.expressions:
+        prepared = replace(prepared, wrapped=())  # Expressions see whole turns.
+    at = _sample_times(objective, asked, prepared)
+    run, record = recorded_run(prepared, at)
+    events = RunEvents(prepared, record)
+    active = _active(prepared, record, start_slopes)
+    moves = isinstance(at, EveryEvent)
+    reversal = Reversal(
+        events, active, objective.running, prepared.request.solver, (run.outcome, moves)
+    )
+    value, pulls, by_event = _terms(objective, events, run, at)
+    further, start = reversal.to_start(objective.end, pulls, by_event)
+    visible = len(start_slopes) - len(start.values)
+    explicit = np.concatenate([start.state[:visible], start.values])
+    return Gradient(
+        value + further,
+        tuple(nominal),
+        explicit @ start_slopes,
+        run,
+        (start_note(error), *reversal.notes(), *kink_notes(prepared, record)),
+    )
+
+
+def _sample_times(objective: Objective, asked: At, prepared: Prepared) -> At:
+    """Return the sample times: those asked for, and those of terms at given times.
+
+    Raises
+    ------
+    OutOfRangeError
+        Terms at given times meet samples that are not listed, or samples are missing.
+    """
+    times = [float(time) for time in objective.at]
+    if asked is None:
+        if objective.samples is not None and not times:
+            raise OutOfRangeError(
+                "the objective has a term of samples, but at is not given: list their times"
+            )
+        return np.array(times or [prepared.until])
+    if isinstance(asked, Every | EveryEvent):
+        if times:
+            raise OutOfRangeError(
+                "the objective has terms at given times, so the times of other samples must be a "
+                "list of numbers as well (at=[...])"
+            )
+        return asked
+    listed = np.ravel(np.asarray(asked, dtype=float))
+    return np.concatenate([listed, [time for time in times if time not in listed]])
+
+
+def _active(prepared: Prepared, record: RunRecord, start_slopes: np.ndarray) -> list[int]:
+    """Return the indices of values that may depend on the numbers of the derivatives."""
+    names = list(prepared.dynamics.values)
+    varied = np.any(start_slopes[len(start_slopes) - len(names) :], axis=1)
+    modes = np.array(record.modes)[:, : len(names)]
+    varied |= np.any(modes != modes[0], axis=0)
+    if any(event.after is not None for event in record.events):
+        known = {*prepared.dynamics.discrete}
+        varied |= np.array([name in known or name.startswith("reference_") for name in names])
+    return [k for k in changing_values(prepared.dynamics) if varied[k]]
+
+
+def _terms(
+    objective: Objective, events: RunEvents, run: Trajectory, at: At
+) -> tuple[float, dict[int, Pull], np.ndarray]:
+    """Return the value of the terms of samples, their derivatives, and those by event times."""
+    problem, record = events.problem, events.record
+    order, _ = order_of_samples(record, at, events.prepared.sign)
+    value, pulls = 0.0, dict[int, Pull]()
+    by_event = np.zeros(len(record.events))
+    if objective.samples is not None:
+        own, partials = objective.samples(run)
+        value += float(own)
+        weights, by_event = _weights(partials, events, run)
+        function = sample_cotangents(problem)
+
+        def pull(row: np.ndarray, place: WholeState) -> tuple[float, np.ndarray, np.ndarray]:
+            late, by_state, by_values = function(*place, row)
+            return float(late[0]), by_state, by_values
+
+        pulls |= {k: partial(pull, weights[m]) for m, k in enumerate(order) if np.any(weights[m])}
+    times = [record.sample_times[k] for k in order]
+    for time, expression in objective.at.items():
+        if float(time) not in times:
+            continue
+        k = order[times.index(float(time))]
+        slopes = expression_slopes(problem, expression)
+        value += float(slopes(*events.place(events.sample(k)))[0][0])
+
+        pulls[k] = partial(_pull_together, slopes, pulls.get(k))
+    return value, pulls, by_event
+
+
+def _pull_together(
+    slopes: Evaluator, other: Pull | None, place: WholeState
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the derivatives of a term at a place, and of another one there."""
+    _, late, by_state, by_values = slopes(*place)
+    if other is None:
+        return float(late[0]), by_state, by_values
+    more = other(place)
+    return float(late[0]) + more[0], by_state + more[1], by_values + more[2]
+
+
+def _weights(
+    partials: Mapping[str, Any], events: RunEvents, run: Trajectory
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the derivatives by what is sampled, (m, rows), and by the times of all events.
+
+    Raises
+    ------
+    UnknownNameError, OutOfRangeError
+        A name is unknown, or there are not as many derivatives as samples or events.
+    """
+    labels, count = events.problem.labels, len(run.times)
+    rows = [*labels.states, *labels.reactions, *labels.outputs]
+    weights = np.zeros((count, len(rows)))
+    hidden = events.prepared.dynamics.hidden_events
+    shown = [k for k, event in enumerate(events.record.events) if event.name not in hidden]
+    by_event = np.zeros(len(events.record.events))
+    for name, given in partials.items():
+        column = np.asarray(given, dtype=float).ravel()
+        wanted = len(shown) if name == EVENT_TIMES else count
+        if len(column) != wanted:
+            raise OutOfRangeError(
+                f"the objective has {len(column)} derivatives by {name!r}, but the run has "
+                f"{wanted} of them"
+            )
+        if name == EVENT_TIMES:
+            by_event[shown] = column
+        elif name in rows:
+            weights[:, rows.index(name)] += column
+        else:
+            raise unknown_name("state, reaction or output", name, [*rows, EVENT_TIMES])
+    return weights, by_event
