@@ -121,7 +121,7 @@ def check_functions(functions: UnitFunctions, guards: Sequence[WatchedGuard]) ->
     inputs = ca.vertcat(ca.SX(0, 1), *[dynamics.p[place] for place in _input_places(dynamics)])
     for guard in guards:
         event = problem.events[guard.event]
-        jumps = guard.kind == OF_VALUES and not guard.whenever and inputs.numel()
+        jumps = guard.kind == OF_VALUES and "whenever" not in guard.traits and inputs.numel()
         if jumps and ca.depends_on(event.guards, inputs):
             raise UnsupportedError(
                 f"the event {event.name!r} depends only on inputs, which jump without passing "

@@ -22,6 +22,7 @@ from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.solvers.phase_splitting import FAR
 from daesolve.core.solvers.unresolved_terms import Kind, phases, unresolved_terms
 from daesolve.export.fmu.contacts import UnitContacts
+from daesolve.export.fmu.guards import BoundedGuards
 from daesolve.export.named import StartRule
 
 Law = TypeVar("Law")
@@ -155,6 +156,7 @@ class UnitFunctions:
             _dense("model_terms", [t, x, p], [terms]),
             _dense("model_arguments", [t, x, p], [arguments, self._moving(arguments)]),
             _dense("model_shown", [t, x, p], [shown]),
+            _dense("model_poles", [t, x, p], [self._pole_signs]),
             *self._derivatives(rate, shown, guards),
             _dense("model_refer", [t, x, p], [self._referred()]),
             _dense("model_begin", [t, x, p], [self._begun()]),
@@ -189,7 +191,13 @@ class UnitFunctions:
         """Rates, variables shown, and guards."""
         arguments = self.t, self.x, self.p
         shown = ca.vertcat(NONE, *[entry.expression for entry in self.shown])
-        return self.problem.rhs(*arguments), shown, self.problem.guards(*arguments)
+        return self.problem.rhs(*arguments), shown, self.bounded.values
+
+    @cached_property
+    def bounded(self) -> BoundedGuards:
+        """The guards, without poles."""
+        guards = self.problem.guards(self.t, self.x, self.p)
+        return BoundedGuards.of(self.prepared, guards, self.p)
 
     def _derivatives(self, *parts: ca.SX) -> list[ca.Function]:
         """Return the derivatives of parts along (t, x, p), and the gradient of a sum of theirs."""
@@ -206,6 +214,10 @@ class UnitFunctions:
             _dense("model_tangent", [*places, *along], tangents),
             _dense("model_adjoint", [*places, *along, *weights], gradients),
         ]
+
+    @property
+    def _pole_signs(self) -> ca.SX:
+        return ca.vertcat(NONE, *[1 if sign is None else sign for sign in self.bounded.signs])
 
     def _moving(self, column: ca.SX) -> ca.SX:
         """Return the rates of expressions of (t, x, p) along the motion."""

@@ -13,11 +13,11 @@ from daesolve.core.events.jumps import LEFT_OVER, decided_by_laws
 from daesolve.core.events.transitions import Transitions
 from daesolve.core.posing.events import Event
 from daesolve.export.fmu.functions import UnitFunctions
-from daesolve.export.fmu.guards import WatchedGuard
+from daesolve.export.fmu.guards import TRAITS, WatchedGuard
 from daesolve.export.fmu.variables import Variables
 
 KINDS = """\
-enum { GUARD_OF_STATE, GUARD_OF_TIME, GUARD_OF_VALUES, GUARD_IDLE };
+enum { GUARD_OF_STATE, GUARD_OF_TIME, GUARD_OF_VALUES };
 enum { VALUE_HIDDEN, VALUE_FIXED, VALUE_TUNABLE, VALUE_SETTLED, VALUE_INPUT, VALUE_DISCRETE };
 enum { BORDER_ALWAYS = -1, BORDER_NEVER = -2 };
 """
@@ -67,6 +67,7 @@ def sizes(sheet: Sheet, compiled: Sequence[ca.Function]) -> str:
         "EVENTS": len(sheet.events),
         "INDICATORS": len(variables.indicators),
         "ARGUMENTS": len(functions.arguments),
+        "ANY_POLES": int(any(sign is not None for sign in functions.bounded.signs)),
         "SHOWN": len(variables.shown),
         "LINKS": len(_links(functions)),
         "ROWS": len(functions.dynamics.rows),
@@ -76,6 +77,7 @@ def sizes(sheet: Sheet, compiled: Sequence[ca.Function]) -> str:
         "WORK": max(function.sz_w() for function in compiled),
         "INTEGERS": max(function.sz_iw() for function in compiled),
         "JOINTS": len(functions.joint),
+        "SWITCHED": int(functions.prepared.transitions is not None),
         "CONTACTS": int(functions.contact_law is not None),
         "TOGETHER": 0 if functions.contacts is None else len(functions.contacts.rows),
     }
@@ -145,11 +147,8 @@ def tables(sheet: Sheet) -> str:
         _integers("WAY", [guard.way for guard in guards]),
         _integers("OWNER", [guard.event for guard in guards]),
         _integers("STOPS", [guard.stops for guard in guards]),
-        _integers("WHENEVER", [guard.whenever for guard in guards]),
-        _integers("BARRIER", [guard.role.barrier for guard in guards]),
-        _integers("MOVED", [guard.role.moved for guard in guards]),
-        _integers("POSED", [guard.role.posed for guard in guards]),
-        _integers("RETURNS", [guard.role.returns for guard in guards]),
+        *[_integers(name.upper(), [name in guard.traits for guard in guards]) for name in TRAITS],
+        _integers("POLES", [sign is not None for sign in functions.bounded.signs]),
         _integers("BARS_START", [guard.bars_start for guard in guards]),
         _integers("BORDER", [guard.border for guard in guards]),
         *_events(sheet),
@@ -193,6 +192,12 @@ def _events(sheet: Sheet) -> list[str]:
     form = f"static int (*const MODEL_{{}}[])({takes}) = {{{{{{}}}}}};\n"
     return [
         _texts("EVENT", [event.name for event in sheet.events]),
+        _integers(
+            "HIDDEN", [event.name in functions.dynamics.hidden_events for event in sheet.events]
+        ),
+        _integers(
+            "OF_CONTACT", [event in _events_of_contacts(functions) for event in range(count)]
+        ),
         _integers("FIRST", firsts),
         _integers("WIDTH", [event.count for event in sheet.events]),
         _integers("RESETS", [event in jumps for event in range(count)]),
@@ -202,6 +207,13 @@ def _events(sheet: Sheet) -> list[str]:
         _array("unsigned long long", "JOINT_MASK", [f"{mask}ull" for mask in masks]),
         form.format("JOINT_RESET", ", ".join(together or ["0"])),
     ]
+
+
+def _events_of_contacts(functions: UnitFunctions) -> set[int]:
+    """Return the events that happen where contacts change, not wherever their guards fire."""
+    rows = contacts_in(functions.dynamics)
+    found = {event for row in rows for event in (row.lost, row.closed)}
+    return found | {event for row in rows if row.rubbing for event in row.rubbing.events}
 
 
 def _links(functions: UnitFunctions) -> list[tuple[str, float, bool]]:

@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 import fmpy
 import numpy as np
+from fmpy.fmi3 import FMU3Slave
 
 import daesolve as ds
 
@@ -116,3 +117,60 @@ def apart(
         size = max(1.0, float(np.max(np.abs(own))))
         worst = max(worst, float(np.max(np.abs(own - shown[name]))) / size)
     return worst
+
+
+def opened(
+    path: Path, kind: Any = FMU3Slave, log: Any = None, **options: bool
+) -> tuple[Any, dict[str, int]]:
+    """Return an instance of a unit, and the references of its variables."""
+    about = fmpy.read_model_description(str(path))
+    interface = about.coSimulation if kind is FMU3Slave else about.modelExchange
+    unit = kind(
+        guid=about.instantiationToken,
+        unzipDirectory=fmpy.extract(str(path)),
+        modelIdentifier=interface.modelIdentifier,
+        instanceName="one",
+    )
+    unit.instantiate(**({} if log is None else {"logMessage": log}), **options)
+    return unit, {v.name: v.valueReference for v in about.modelVariables}
+
+
+def begun(unit: Any, start: float = 0.0, **options: Any) -> None:
+    """Initialize an instance."""
+    unit.enterInitializationMode(startTime=start, **options)
+    unit.exitInitializationMode()
+
+
+def listed(
+    path: Path, until: float, step: float, *, start: float = 0.0, shows: bool = False
+) -> tuple[list[tuple[str, float]], float, dict[str, float]]:
+    """Return the events of a unit in Co-Simulation, its end, and what it shows there.
+
+    Parameters
+    ----------
+    path, until, step, start
+        The unit, the end, the step of communication, and the start, s.
+    shows
+        Whether events are handled in event mode, which steps return to early.
+    """
+    log = Log()
+    modes = {"eventModeUsed": shows, "earlyReturnAllowed": shows}
+    unit, variables = opened(path, log=log, loggingOn=True, **modes)
+    begun(unit, start, tolerance=1e-13, stopTime=until)
+    if shows:
+        unit.updateDiscreteStates()
+        unit.enterStepMode()
+    time, ends, number = start, False, 0
+    while time < until and not ends:
+        number += time >= start + number * step
+        goal = min(until, start + number * step)
+        happens, ends, _, time = unit.doStep(time, goal - time)
+        if happens:
+            unit.enterEventMode()
+            ends |= unit.updateDiscreteStates()[1]
+            unit.enterStepMode()
+    shown = dict(zip(variables, unit.getFloat64([*variables.values()]), strict=True))
+    unit.freeInstance()
+    lines = [line.removesuffix(" s").split(" at t = ") for line in log.lines]
+    events = [(line[0], float(line[1])) for line in lines if len(line) == 2 and " " not in line[0]]
+    return sorted(events, key=lambda event: event[::-1]), time, shown

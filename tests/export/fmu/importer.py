@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 from fmpy.fmi3 import FMU3Model
 
-from tests.export.fmu.test_interface import begun, opened
+from tests.export.fmu.driving import begun, opened
 
 
 @dataclass

@@ -12,17 +12,27 @@ from daesolve.contact.laws import contact_law, frictional_impacts, frictional_la
 from daesolve.contact.laws.redundant_contacts import PARALLEL, SHARE
 from daesolve.contact.posing.jamming import NEAR
 from daesolve.core.equations.additions import TOUCHING
-from daesolve.core.events import guard_book, instant
+from daesolve.core.events import guard_book, guard_slopes, instant, leaving
 from daesolve.core.run.integration.event_handling import AT_ONCE
 from daesolve.core.solvers import dormand_prince
 
 ROOM = files("daesolve.export.fmu").joinpath("runtime")
-SOURCES = "events.c", "decisions.c", "contacts.c"
+SOURCES = "guards.c", "events.c", "decisions.c", "contacts.c"
 NAMED = {
     "TOGETHER": guard_book.TOGETHER,
     "AT_ONCE": AT_ONCE,
     "PAST": guard_book.PAST,
     "ANSWERED": guard_book.ANSWERED,
+    "EARLY": guard_book.EARLY,
+    "FLAT": guard_book.FLAT,
+    "SPACINGS": guard_book.SPACINGS,
+    "PARALLEL": guard_slopes.PARALLEL,
+    "LEAST": guard_slopes.LEAST,
+    "STARTS": guard_slopes.STARTS,
+    "EULER": leaving.STEPS,
+    "LONGER": leaving.LONGER,
+    "SOONEST": leaving.SHORTEST,
+    "LATEST": leaving.LONGEST,
     "MOST_AT_ONCE": instant.MOST_AT_ONCE,
     "INSTANT": instant.INSTANT,
     "STILL": contact_law.STILL,

@@ -15,8 +15,7 @@ import daesolve as ds
 from daesolve.core.results.trajectory.findings import Verdict
 from daesolve.errors import UnsupportedError
 from daesolve.verification.audit import Certificate, audit
-from tests.export.fmu.driving import EXCHANGED, STEPPED, Log, driven
-from tests.export.fmu.test_interface import begun, opened
+from tests.export.fmu.driving import EXCHANGED, STEPPED, Log, begun, driven, opened
 
 AGREED = 1e-9
 Start = dict[str, float]

@@ -13,8 +13,7 @@ import pytest
 from fmpy.fmi3 import FMU3Model
 
 import daesolve as ds
-from tests.export.fmu.driving import cart_pole
-from tests.export.fmu.test_interface import begun, opened
+from tests.export.fmu.driving import begun, cart_pole, opened
 
 KNOWNS = ["x", "angle", "x_dot", "angle_dot", "push", "torque", "length"]
 UNKNOWNS = ["der(x_dot)", "der(angle_dot)", "energy"]

@@ -12,10 +12,9 @@ from typing import Any
 import fmpy
 import numpy as np
 import pytest
-from fmpy.fmi3 import FMU3Slave
 
 import daesolve as ds
-from tests.export.fmu.driving import STEPPED, Log, driven, pendulum
+from tests.export.fmu.driving import STEPPED, Log, begun, driven, opened, pendulum
 
 DRIVER = Path(__file__).with_name("driver.c")
 RESTORING = """
@@ -40,28 +39,6 @@ open(out, "w").write(repr([value.hex() for value in unit.getFloat64(list(range(9
 unit.freeFMUState(state)
 unit.freeInstance()
 """
-
-
-def opened(
-    path: Path, kind: Any = FMU3Slave, log: Any = None, **options: bool
-) -> tuple[Any, dict[str, int]]:
-    """Return an instance of a unit, and the references of its variables."""
-    about = fmpy.read_model_description(str(path))
-    interface = about.coSimulation if kind is FMU3Slave else about.modelExchange
-    unit = kind(
-        guid=about.instantiationToken,
-        unzipDirectory=fmpy.extract(str(path)),
-        modelIdentifier=interface.modelIdentifier,
-        instanceName="one",
-    )
-    unit.instantiate(**({} if log is None else {"logMessage": log}), **options)
-    return unit, {v.name: v.valueReference for v in about.modelVariables}
-
-
-def begun(unit: Any, start: float = 0.0, **options: Any) -> None:
-    """Initialize an instance."""
-    unit.enterInitializationMode(startTime=start, **options)
-    unit.exitInitializationMode()
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,18 @@ import pytest
 import daesolve as ds
 from daesolve.core.posing.events import Direction
 from daesolve.export.fmu import findings
-from tests.export.fmu.driving import EXCHANGED, STEPPED, Log, apart, cart_pole, driven, pendulum
+from tests.export.fmu.driving import (
+    EXCHANGED,
+    STEPPED,
+    Log,
+    apart,
+    begun,
+    cart_pole,
+    driven,
+    opened,
+    pendulum,
+)
 from tests.export.fmu.importer import exchanged
-from tests.export.fmu.test_interface import begun, opened
 
 AGREED = 1e-9
 """What importing tools can tell: the tolerance of the method is 1e-14, CVode's as well; neither

@@ -19,8 +19,7 @@ from daesolve.errors import (
     UnsupportedError,
 )
 from daesolve.export.fmu import building, exporting, findings, to_fmu
-from tests.export.fmu.driving import Log, cart_pole, pendulum
-from tests.export.fmu.test_interface import begun, opened
+from tests.export.fmu.driving import Log, begun, cart_pole, opened, pendulum
 
 
 def five_walls() -> ds.MechanicalSystem:

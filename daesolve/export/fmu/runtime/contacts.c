@@ -376,6 +376,20 @@ static void expect_end(Unit *unit, const int *hit, const int *stays) {
   now->p[MODEL_ENDS] = end;
 }
 
+/* List what contacts have done since they were as in `before` and in `values`. */
+static void list_contacts(Unit *unit, const int *before, const double *values, const int *hit) {
+  for (int k = 0; k < TOUCHES; ++k) {
+    int closed = is_closed(unit, k);
+    if (hit[k] || (closed && !before[k])) list_event(unit, MODEL_MEETS[k]);
+    else if (before[k] && !closed) list_event(unit, MODEL_LOST[k]);
+    if (!rubs(k) || !before[k] || !closed) continue;
+    int old = (int)values[MODEL_SLIDES[k]], new = (int)unit->now.p[MODEL_SLIDES[k]];
+    if (old != new && new == 0) list_event(unit, MODEL_STOPPING[k]);
+    else if (old != new && old == 0) list_event(unit, MODEL_SLIPPING[k]);
+    else if (old != new) { list_event(unit, MODEL_STOPPING[k]); list_event(unit, MODEL_SLIPPING[k]); }
+  }
+}
+
 /* Open and close contacts, let them stick and slide, with the impacts that this takes. */
 static fmi3Status decide_together(Unit *unit) {
   Saved *now = &unit->now;
@@ -439,6 +453,7 @@ static fmi3Status decide_together(Unit *unit) {
   if (same && !impacts) memcpy(now->p, values, sizeof values);
   status = part(unit, opening);
   if (status != fmi3OK || (same && !impacts && !ended)) return status;
+  list_contacts(unit, before, values, hit);
   expect_end(unit, hit, stays);
   for (int k = 0; k < TOUCHES; ++k)
     if (!is_closed(unit, k)) now->armed[MODEL_MEETS[k]] = 0;

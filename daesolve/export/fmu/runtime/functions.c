@@ -19,6 +19,13 @@ static int guards_at(Unit *unit, double t, const double *x, double *guards, doub
          all_finite(rates, MODEL_GUARDS);
 }
 
+/* Whether a guard that changes its sign at a state has a pole there. */
+static int has_pole(Unit *unit, int guard, double t, const double *x) {
+  const double *from[] = {&t, x, unit->now.p};
+  double *to[] = {unit->column};
+  return MODEL_POLES[guard] && call(unit, model_poles, from, to) && unit->column[guard] < 0.0;
+}
+
 /* The size of the terms whose sum each guard is. */
 static int terms_at(Unit *unit, double *terms) {
   const double *from[] = {&unit->now.time, unit->now.x, unit->now.p};

@@ -16,6 +16,7 @@
 #define SHALLOW 1e-4  /* fraction of these within which a guard may be on either side of zero */
 #define ROUNDINGS 64.0 /* roundings of its terms below which nothing is known of a guard */
 #define BRIEFEST 1e-10 /* fraction of the longest step below which guards do not shorten one */
+#define UNTIMED 1e3    /* and spacings of the time, which the stages of a step are rounded to */
 #define PIECES 8      /* Bernstein coefficients of the dense output of a guard */
 #define HALVINGS 48
 #define REFINED 100
@@ -71,12 +72,6 @@ static double error_of(Unit *unit, double h, const double *end) {
   return fabs(h) * fifth / sqrt((fifth + 0.01 * third) * MODEL_STATES);
 }
 
-/* How far a guard is past zero, in the direction that counts from its last side. */
-static double past(const Unit *unit, int guard, double value) {
-  int way = MODEL_WAY[guard];
-  return way ? way * value : -unit->now.side[guard] * value;
-}
-
 /* How well a step resolves the guards, below 1 if it does: by the error of the method, and by what
  * the integrals of the rates miss at the end, where `others` has the guards. */
 static double guard_error_of(Unit *unit, double h) {
@@ -126,7 +121,7 @@ static double seen_part_of(Unit *unit, double h) {
 /* The same sizes where guards were not watched, from the ends alone. */
 static void size_guards(Unit *unit, double h) {
   for (int guard = 0; guard < MODEL_GUARDS; ++guard) {
-    double fastest = fmax(fabs(unit->rates[guard]), fabs(unit->before_rates[guard]));
+    double fastest = fmax(fabs(unit->first[guard]), fabs(unit->before_rates[guard]));
     double size = fmax(fabs(unit->guards[guard]), fabs(unit->before[guard]));
     unit->sizes[guard] = size + h * fastest;
   }
@@ -153,7 +148,7 @@ static int dense_stages(Unit *unit, double h) {
  * of its dense output, or of the cubic through its ends if its rates between are not known. */
 static void course_of(const Unit *unit, int guard, double h, int dense, double *course) {
   double a = past(unit, guard, unit->guards[guard]), b = past(unit, guard, unit->before[guard]);
-  double da = past(unit, guard, unit->rates[guard]), f[7] = {0.0};
+  double da = past(unit, guard, unit->first[guard]), f[7] = {0.0};
   double db = past(unit, guard, unit->before_rates[guard]);
   f[0] = b - a;
   f[1] = h * da - f[0];
@@ -236,8 +231,8 @@ static double top_between(Unit *unit, int guard, double low, double high, double
   return low;
 }
 
-/* The time of the passage of a guard that is inside at low and past zero at high. */
-static double passage_between(Unit *unit, int guard, double low, double high, double s) {
+/* The time at which a guard that is inside at low and past zero at high changes its sign. */
+static double change_between(Unit *unit, int guard, double low, double high, double s) {
   double way = INFINITY;
   for (int k = 0; k < REFINED; ++k) {
     double slope, value = past_after(unit, guard, s, &slope);
@@ -257,6 +252,13 @@ static double passage_between(Unit *unit, int guard, double low, double high, do
     s = next;
   }
   return s;
+}
+
+/* The time of its passage between them; INFINITY if it has a pole there instead. */
+static double passage_between(Unit *unit, int guard, double low, double high, double s) {
+  double slope, at = change_between(unit, guard, low, high, s);
+  if (!MODEL_POLES[guard] || isnan(past_after(unit, guard, at, &slope))) return at;
+  return has_pole(unit, guard, unit->now.time + at, unit->ahead) ? INFINITY : at;
 }
 
 /* When a guard first passes zero within a step of length h after it was inside; INFINITY if it does
@@ -300,7 +302,9 @@ static double passing_time(Unit *unit, int guard, double h, int dense) {
     if (high >= 0.0) {
       double at = h * beyond(course, 0.0, 1.0, first);
       if (!(at > low && at < high)) at = 0.5 * (low + high);
-      return passage_between(unit, guard, low, high, at);
+      at = passage_between(unit, guard, low, high, at);
+      if (at < INFINITY || isnan(at)) return at;
+      last = fmax(last, beyond(course, 0.0, -1.0, high / h));
     }
     from = last;
   }
@@ -374,7 +378,7 @@ static double first_length(Unit *unit, double until) {
 
 /* Keep the rates of guards at the start of a step, and how far rounding of their terms goes. */
 static void look_at_guards(Unit *unit) {
-  memcpy(unit->turns[0], unit->rates, sizeof unit->rates);
+  memcpy(unit->turns[0], unit->first, sizeof unit->first);
   int known = terms_at(unit, unit->floors);
   for (int guard = 0; guard < MODEL_GUARDS; ++guard) {
     double floor = ROUNDINGS * EPSILON * fabs(unit->floors[guard]);
@@ -392,6 +396,7 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
   if (!(now->length > 0.0)) now->length = first_length(unit, limit);
   double least = 10.0 * spacing(now->time), length = now->length, error = 0.0;
   double briefest = BRIEFEST * fmax(now->longest, fmin(length, limit - now->time));
+  briefest = fmax(briefest, UNTIMED * spacing(now->time));
   int rejected = 0, clipped = 0, watched = 0;
   if (MODEL_INDICATORS) look_at_guards(unit);
   if (MODEL_ARGUMENTS)
@@ -458,10 +463,15 @@ static fmi3Status go_on(Unit *unit, double until, int *met) {
       fmi3Status status = step(unit, limit, &located);
       if (status != fmi3OK) return status;
     }
-    if (located < 0 && now->time < due) note_step(unit);
+    int noted = located < 0 && now->time < due;
+    if (noted) note_step(unit);
     /* No time lies between here and the zero of a guard that is due, however near to it this is. */
     if (located < 0 && now->time >= due) located = timed;
-    if (located < 0 && !ends_at_zero(unit)) continue;
+    if (located < 0) located = ends_at_zero(unit);
+    if (located < 0) {
+      if (noted) pass_poles(unit, 1);
+      continue;
+    }
     *met = unit->returns_early || now->time >= until;
     if (*met && unit->shows_events) {
       now->located = located;

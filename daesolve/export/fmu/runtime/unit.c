@@ -27,6 +27,7 @@
 #include "coefficients.h"
 #include "steps.c"
 #include "functions.c"
+#include "guards.c"
 #include "events.c"
 #include "decisions.c"
 #include "contacts.c"

@@ -29,12 +29,15 @@ typedef struct {
   double p[COUNT(MODEL_VALUES)];
   double largest[COUNT(MODEL_EVENTS)];  /* of the guards of an event */
   double zero[COUNT(MODEL_GUARDS)];     /* what counts as zero of each guard */
+  double rounding[COUNT(MODEL_GUARDS)]; /* what its terms are rounded by */
+  double fastest[COUNT(MODEL_GUARDS)];  /* its largest rate */
   double early[COUNT(MODEL_GUARDS)];    /* how far before zero a guard fired */
   double reached[COUNT(MODEL_GUARDS)];  /* how far guards go that are located only at zero */
   double passed[COUNT(MODEL_GUARDS)];   /* until when a guard that fired may still be at zero, s */
   double shift[COUNT(MODEL_GUARDS)];    /* of the indicator after its own event */
   int32_t armed[COUNT(MODEL_GUARDS)];
-  int32_t side[COUNT(MODEL_GUARDS)];    /* on which a guard that counts either way is, 1 or -1 */
+  int32_t side[COUNT(MODEL_GUARDS)];    /* on which a guard is that counts either way; 0 at zero */
+  int32_t begun_past[COUNT(MODEL_GUARDS)]; /* which were past zero by rounding at the start */
   int32_t touched[COUNT(MODEL_VALUES)]; /* which values were set from outside */
   int32_t moved[COUNT(MODEL_STATES)];   /* and which states */
   double met[COUNT(MODEL_TOGETHER)][REMEMBERED]; /* when contacts closed last, s; the latest last */
@@ -85,7 +88,8 @@ typedef struct {
   long long int integers[COUNT(MODEL_INTEGERS)];
   double stages[STAGES][COUNT(MODEL_STATES)];
   double trial[COUNT(MODEL_STATES)], place[COUNT(MODEL_STATES)], ahead[COUNT(MODEL_STATES)];
-  double guards[COUNT(MODEL_GUARDS)], rates[COUNT(MODEL_GUARDS)];
+  double guards[COUNT(MODEL_GUARDS)], first[COUNT(MODEL_GUARDS)]; /* and their rates */
+  double rates[COUNT(MODEL_GUARDS)]; /* a moment later where one at zero has none */
   double others[COUNT(MODEL_GUARDS)], slopes[COUNT(MODEL_GUARDS)];
   double before[COUNT(MODEL_GUARDS)], before_rates[COUNT(MODEL_GUARDS)];
   double turns[STAGES][COUNT(MODEL_GUARDS)]; /* rates of guards at the stages */
@@ -120,13 +124,18 @@ static fmi3Status say(Unit *unit, fmi3Status status, const char *format, ...);
 /* The functions of the model at a state; they return 0 if a value is not a number. */
 static int rate_at(Unit *unit, double t, const double *x, double *rate);
 static int guards_at(Unit *unit, double t, const double *x, double *guards, double *rates);
+static int has_pole(Unit *unit, int guard, double t, const double *x);
 static int terms_at(Unit *unit, double *terms);
 static int arguments_at(Unit *unit, double t, const double *x, double *values, double *rates);
 
-/* Events (events.c). */
+/* Guards (guards.c) and events (events.c). */
 static fmi3Status begin_guards(Unit *unit);
 static fmi3Status settle(Unit *unit, int located);
+static void list_event(Unit *unit, int guard);
 static int measure(Unit *unit);
+static double past(const Unit *unit, int guard, double value);
+static void take_sides(Unit *unit, const int *except);
+static void pass_poles(Unit *unit, int everywhere);
 static double next_event_time(Unit *unit, int *guard);
 static void note_step(Unit *unit);
 static int ends_at_zero(const Unit *unit);
