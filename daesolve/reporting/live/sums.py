@@ -8,7 +8,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.export.fmu.guards import IDLE
 from daesolve.multibody.drawing.sums import Amount
 from daesolve.multibody.drawing.traced import Traced, column, expression_of
 from daesolve.reporting.document import event_document
@@ -45,7 +44,7 @@ class EventSums:
             ca.SX.sym("before", problem.size),
             ca.SX.sym("after", problem.size),
         )
-        watched = {guard.event for guard in live.unit.sheet.guards if guard.kind != IDLE}
+        watched = {guard.event for guard in live.unit.sheet.guards}
         self._watched = {problem.events[place].name: place for place in sorted(watched)}
         self._amounts: list[ca.SX] = []
         self._known: list[np.ndarray] = []
