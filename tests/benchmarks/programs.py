@@ -14,6 +14,7 @@ PROGRAMS = {
     "benchmarks.history": "benchmarks.history.__main__",
     "benchmarks.importers": "benchmarks.importers.__main__",
     "benchmarks.live": "benchmarks.live",
+    "benchmarks.live_cases": "benchmarks.live_cases",
     "benchmarks.long_horizon": "benchmarks.long_horizon.__main__",
     "benchmarks.long_horizon.offsets": "benchmarks.long_horizon.offsets",
     "benchmarks.long_horizon.work": "benchmarks.long_horizon.work",

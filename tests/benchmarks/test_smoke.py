@@ -23,6 +23,7 @@ SMALL = {
     "--repeats 2 --rounds 1",
     "benchmarks.importers": "--case 'bouncing-ball rides'",
     "benchmarks.live": "--page hoop --until 2 --repeats 1",
+    "benchmarks.live_cases": "--problem particle-on-circle",
     "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
     "benchmarks.long_horizon.offsets": "--rate 1 --rate 3 --until 2000",
     "benchmarks.long_horizon.work": "--rate 3 --until 1000",
@@ -53,7 +54,9 @@ def ran(folder, name, *options):
     program(name)
     if find_spec("heyoka") is None:
         pytest.skip("heyoka is not installed")
-    if name == "benchmarks.live" and not (find_spec("ziglang") and shutil.which("chromium")):
+    if name.startswith("benchmarks.live") and not (
+        find_spec("ziglang") and shutil.which("chromium")
+    ):
         pytest.skip("live pages need the package ziglang and Chromium")
     if name == "benchmarks.omni_rolling.run" and shutil.which("cc") is None:
         pytest.skip("there is no C compiler here")
@@ -318,3 +321,11 @@ def test_a_row_of_the_history_has_a_ratio_for_each_figure(tmp_path):
     (row,) = map(json.loads, (tmp_path / "rows.jsonl").read_text().splitlines())
     assert set(row["ratios"]) == {"pendulum", "hoop"}
     assert all(0 < low <= median <= high for low, median, high in row["ratios"].values())
+
+
+@pytest.mark.long
+def test_cases_of_the_gallery_end_in_their_pages_where_solve_does(tmp_path):
+    printed, found = ran(tmp_path, "benchmarks.live_cases")
+    assert [one["case"] for one in found] == ["particle-on-circle accelerate"]
+    assert found[0]["difference"] < 1e-11
+    assert "1 cases: 1 are live" in printed

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define BEFORE_RESETS remember
+#define AFTER_RESETS add_up
 #include "unit.h"
 #include "page.h"
 
@@ -30,8 +32,6 @@ static void add_up(const Unit *unit) {
   for (int k = 0; k < PAGE_SUMS; ++k) if (counted(unit, PAGE_COUNTED[k])) sums[k] += added[k];
 }
 
-#define BEFORE_RESETS remember
-#define AFTER_RESETS add_up
 #include "unit.c"
 
 /* Whether one of the guards of an event has fired. */

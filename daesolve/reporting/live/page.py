@@ -17,16 +17,14 @@ from daesolve.core.results.storage.files import located
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import OutOfRangeError, StorageError, Tell, is_number
 from daesolve.reporting.content import template
-from daesolve.reporting.facts import short, title
+from daesolve.reporting.facts import title
 from daesolve.reporting.filming import beginning_of
+from daesolve.reporting.live.checking import TOLERANCE, Check, checked
 from daesolve.reporting.live.compiling import check_compiler, compiled
 from daesolve.reporting.live.drawings import LiveDrawing, live_drawing
 from daesolve.reporting.live.posing import LiveRun, Slider, live_run
-from daesolve.reporting.live.running import Machine
 from daesolve.reporting.sampling import visible_turns
 
-TOLERANCE = 1e-14
-"""Of a step, relative to the size of each state."""
 SECONDS = 60.0
 """s, the longest motion that a page computes by default."""
 RATE = 25.0
@@ -35,8 +33,6 @@ TURNS = 12
 """Rows from one turning point of the fastest state to the next."""
 FEWEST, MOST = 400, 6000
 """Rows of a motion."""
-TRUSTED = 1e-11
-"""How far the end may be from the stored run, relative to the largest value of each state."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +45,8 @@ class LivePage:
         The page, HTML.
     name
         Of what it shows.
-    difference
-        The end of its motion against the stored run, relative to the largest value of each state
-        (at least 1).
+    checks
+        Its motion against the stored run, at its end and at that of a longer run.
     until
         The time to which it computes by default, s.
     notes
@@ -60,9 +55,14 @@ class LivePage:
 
     text: str
     name: str
-    difference: float
+    checks: tuple[Check, ...]
     until: float
     notes: tuple[str, ...]
+
+    @property
+    def difference(self) -> float:
+        """The end against the stored run, relative to the largest value of a state, at least 1."""
+        return self.checks[0].difference
 
     def __repr__(self) -> str:
         return (
@@ -134,7 +134,7 @@ def live(
     end = _followed(live_, begin) if until is None else float(until)
     drawing = live_drawing(live_)
     module = compiled(live_, drawing)
-    checks, expected = _checked(live_, module, end)
+    checks, expected = checked(live_, module, end, _rows(live_, end)[1])
     stored, run_ = live_.origin.identity, live_.run
     name = title({"problem": None, "case": None, "model": None, **stored}) or "Live run"
     data = _data(live_, drawing, module, end, expected)
@@ -149,7 +149,7 @@ def live(
         notes=data["notes"],
         drawn=drawing.stored is not None,
     )
-    return LivePage(text, name, checks[0].difference, end, tuple(data["notes"]))
+    return LivePage(text, name, tuple(checks), end, tuple(data["notes"]))
 
 
 def _followed(live: LiveRun, begin: float) -> float:
@@ -162,58 +162,12 @@ def _followed(live: LiveRun, begin: float) -> float:
     return min(last, max(begin + SECONDS, float(run.times[min(count, len(run.times)) - 1])))
 
 
-@dataclass(frozen=True)
-class Check:
-    """The motion of a page against the stored run at a time.
-
-    Parameters
-    ----------
-    time
-        s
-    difference
-        Relative to the largest value of each state (at least 1); infinite if it ends before.
-    worst
-        The state that is farthest off.
-    """
-
-    time: float
-    difference: float
-    worst: str
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the page computes what the run did."""
-        return self.difference <= TRUSTED
-
-    @property
-    def size(self) -> str:
-        """The difference in words."""
-        return short(self.difference, 2) if math.isfinite(self.difference) else "nowhere near"
-
-
-def _checked(live: LiveRun, module: bytes, end: float) -> tuple[list[Check], np.ndarray]:
-    """Hold the motion of the page against the stored run, at the ends of both.
-
-    Returns
-    -------
-    tuple
-        What was found, and the states at the end of the page's motion.
-    """
-    begin, last = live.prepared.start_time, float(live.run.end_time)
-    names = [state.name for state in live.states]
-    largest = [max(1.0, float(np.nanmax(np.abs(live.run.states[name])))) for name in names]
-    checks: list[Check] = []
-    found = np.empty(0)
-    with Machine(module) as machine:
-        for time in dict.fromkeys([last, end]):
-            row = machine.rows((begin, time), 1, TOLERANCE)[-1]
-            known = live.run.end_state if time == last else live.run.at(time)
-            found = row[1 : 1 + len(names)]
-            off = np.abs(found - np.array([known[name] for name in names])) / np.array(largest)
-            early = abs(row[0] - time) > 1e-9 * max(1.0, abs(time))
-            difference = math.inf if early or not np.isfinite(off).all() else float(off.max())
-            checks.append(Check(time, difference, names[int(np.argmax(off))]))
-    return checks[::-1], found
+def _rows(live: LiveRun, end: float) -> tuple[float, int]:
+    """Return the rows a second of a page, and all of them until an end."""
+    begin = live.prepared.start_time
+    turns = max((visible_turns(column) for column in live.run.states.values()), default=0)
+    rate = max(RATE, TURNS * turns / (live.run.end_time - begin))
+    return rate, int(min(MOST, max(FEWEST, rate * (end - begin))))
 
 
 def _data(
@@ -221,10 +175,7 @@ def _data(
 ) -> dict[str, Any]:
     """Return the data for the script of the page."""
     variables, problem = live.unit.sheet.variables, live.prepared.problem
-    begin = live.prepared.start_time
-    turns = max((visible_turns(column) for column in live.run.states.values()), default=0)
-    rate = max(RATE, TURNS * turns / (live.run.end_time - begin))
-    count = int(min(MOST, max(FEWEST, rate * (end - begin))))
+    begin, (rate, count) = live.prepared.start_time, _rows(live, end)
     watched = [{"name": entry.name, "kind": entry.kind} for entry in problem.watched]
     return {
         "module": base64.b64encode(gzip.compress(module, 9, mtime=0)).decode(),

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import daesolve as ds
-from daesolve.reporting.live.page import TOLERANCE, live
+from daesolve.reporting.live.checking import TOLERANCE
+from daesolve.reporting.live.page import live
 from daesolve.reporting.live.running import Machine
 from tests.browser import open_browser
 from tests.reporting.test_report_browser import CONTRAST, TEXTS

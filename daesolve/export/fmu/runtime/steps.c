@@ -15,6 +15,8 @@
 #define RESOLVED 1e-7 /* error of a guard in a step, relative to its size and its way in it */
 #define SHALLOW 1e-4  /* fraction of these within which a guard may be on either side of zero */
 #define ROUNDINGS 64.0 /* roundings of its terms below which nothing is known of a guard */
+#define UNCLEAR 16.0   /* factor on the noise of rates below which nothing is known of an error */
+#define NOISIEST 1e-9 /* relative error of a step beyond which noise means that rates are singular */
 #define BRIEFEST 1e-10 /* fraction of the longest step below which guards do not shorten one */
 #define UNTIMED 1e3    /* and spacings of the time, which the stages of a step are rounded to */
 #define PIECES 8      /* Bernstein coefficients of the dense output of a guard */
@@ -54,12 +56,25 @@ static int stages_of(Unit *unit, double h, double *end, int watched) {
   return 1;
 }
 
+/* How far rates change if states are rounded otherwise: no step is more exact than that. */
+static void look_at_noise(Unit *unit) {
+  const Saved *now = &unit->now;
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int n = 0; n < MODEL_STATES; ++n)
+      unit->place[n] = now->x[n] * (1.0 + ((n >> turn) % 2 ? -EPSILON : EPSILON));
+    if (!rate_at(unit, now->time, unit->place, unit->ahead)) return;
+    for (int n = 0; n < MODEL_STATES; ++n)
+      unit->noise[n] = fmax(unit->noise[n], fabs(unit->ahead[n] - unit->stages[0][n]));
+  }
+}
+
 static double error_of(Unit *unit, double h, const double *end) {
   const Saved *now = &unit->now;
   double third = 0.0, fifth = 0.0;
   for (int n = 0; n < MODEL_STATES; ++n) {
     double size = fmax(fabs(now->x[n]), fabs(end[n]));
-    double scale = now->tolerance * (MODEL_NOMINAL[n] + size);
+    double noise = fmin(UNCLEAR * h * unit->noise[n], NOISIEST * (MODEL_NOMINAL[n] + size));
+    double scale = fmax(now->tolerance * (MODEL_NOMINAL[n] + size), noise);
     double low = 0.0, high = 0.0;
     for (int k = 0; k < 13; ++k) {
       low += unit->stages[k][n] * THIRD[k];
@@ -397,7 +412,8 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
   double least = 10.0 * spacing(now->time), length = now->length, error = 0.0;
   double briefest = BRIEFEST * fmax(now->longest, fmin(length, limit - now->time));
   briefest = fmax(briefest, UNTIMED * spacing(now->time));
-  int rejected = 0, clipped = 0, watched = 0;
+  int rejected = 0, clipped = 0, watched = 0, known = 0;
+  memset(unit->noise, 0, sizeof unit->noise);
   if (MODEL_INDICATORS) look_at_guards(unit);
   if (MODEL_ARGUMENTS)
     arguments_at(unit, now->time, now->x, unit->arguments[0], unit->moving[0]);
@@ -407,7 +423,12 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
     if (clipped) h = left;
     watched = MODEL_INDICATORS && h > briefest;
     error = INFINITY;
-    if (stages_of(unit, h, unit->trial, watched)) error = error_of(unit, h, unit->trial);
+    int finite = stages_of(unit, h, unit->trial, watched);
+    if (finite) error = error_of(unit, h, unit->trial);
+    if (finite && !(error < 1.0) && !known++) {
+      look_at_noise(unit);
+      error = error_of(unit, h, unit->trial);
+    }
     if (watched && error < 1.0) error = fmax(error, guard_error_of(unit, h));
     double part = error < 1.0 && h > briefest ? seen_part_of(unit, h) : 1.0;
     if (part < 1.0) {

@@ -87,6 +87,7 @@ typedef struct {
   double work[COUNT(MODEL_WORK)];
   long long int integers[COUNT(MODEL_INTEGERS)];
   double stages[STAGES][COUNT(MODEL_STATES)];
+  double noise[COUNT(MODEL_STATES)]; /* of the rates, from rounding of the states */
   double trial[COUNT(MODEL_STATES)], place[COUNT(MODEL_STATES)], ahead[COUNT(MODEL_STATES)];
   double guards[COUNT(MODEL_GUARDS)], first[COUNT(MODEL_GUARDS)]; /* and their rates */
   double rates[COUNT(MODEL_GUARDS)]; /* a moment later where one at zero has none */
