@@ -13,17 +13,45 @@ PAGES = [
 ]
 FIRST = [ROOT / "README.md", *(ROOT / "docs" / "start").glob("*.md")]
 """Pages that a newcomer reads first; the blocks of all others are slow."""
+BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
+"""A block, and what the page says that it prints."""
+NUMBER = re.compile(r"[-−+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?")
+ROUNDING = 1e-8
+"""Numbers below it are errors, of which only the size is told."""
 BLOCKS = [
     pytest.param(
-        block,
+        *block,
         id=f"{page.relative_to(ROOT)}-{number}",
         marks=() if page in FIRST else pytest.mark.slow,
     )
     for page in PAGES
-    for number, block in enumerate(
-        re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    )
+    for number, block in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")))
 ]
+
+
+def agree(said: str, printed: str) -> bool:
+    """Return whether two texts have the same words, and numbers that differ by rounding at most.
+
+    Counts, as those of steps, may differ by a fiftieth from one processor to another.
+    """
+    if NUMBER.sub("#", said).split() != NUMBER.sub("#", printed).split():
+        return False
+    return all(
+        abs(one - other) <= max(ROUNDING, 1e-6 * abs(one))
+        or (one.is_integer() and one > 50.0 and abs(one - other) < 0.02 * one)
+        for one, other in zip(_numbers(said), _numbers(printed), strict=True)
+    )
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(found.replace("−", "-")) for found in NUMBER.findall(text)]
+
+
+def test_stale_numbers_and_words_are_seen():
+    assert agree("x = 1.234567 m, 2e-16, 677 steps", "x = 1.234567 m, 9e-17, 680 steps")
+    assert not agree("0.446322377 m [5. 46.47047642]", "0.446322377 m [5. 46.57434236]")
+    assert not agree("2 events", "3 events")
+    assert not agree("held", "held, slides")
 
 
 @pytest.mark.long_rows(
@@ -50,8 +78,10 @@ BLOCKS = [
     "docs/problems/periodic-problems.md-2",
     "docs/problems/rolling-wheel.md-1",
 )
-@pytest.mark.parametrize("block", BLOCKS)
-def test_every_python_block_of_the_documentation_runs(block, capsys, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("block", "said"), BLOCKS)
+def test_every_python_block_of_the_documentation_runs_and_prints_what_the_page_says(
+    block, said, capsys, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)  # where some keep their runs
     registered = {point: [*additions] for point, additions in features._registered.items()}
     monkeypatch.setattr(features, "_registered", registered)
@@ -59,6 +89,8 @@ def test_every_python_block_of_the_documentation_runs(block, capsys, tmp_path, m
         exec(compile(block, "documentation", "exec"), {})
     finally:
         features.references.cache_clear()
+    printed = capsys.readouterr().out
+    assert not said or agree(said, printed), printed
 
 
 @pytest.mark.long
