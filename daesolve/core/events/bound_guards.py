@@ -112,7 +112,7 @@ def _with_slopes(dynamics: Dynamics, guards: tuple[int, ...]) -> ca.Function:
     column = ca.vertcat(_guards(dynamics)[list(guards)], *_links(dynamics))
     table = ca.densify(ca.horzcat(column, ca.jacobian(column, both)))
     arguments = [dynamics.t, dynamics.x, dynamics.p]
-    return function_of("bound", arguments, [table], (["t", "x", "p"], ["table"]))
+    return function_of("bound", arguments, [table], (["t", "x", "p"], ["table"]), share=False)
 
 
 def _guards(dynamics: Dynamics) -> ca.SX:

@@ -18,7 +18,7 @@ import scipy
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.memory_cache import built_once
-from daesolve.core.expressions.translation import function_of
+from daesolve.core.expressions.translation import MANY, function_of
 from daesolve.core.formulations import OdeProblem
 
 MARGIN = 2.0
@@ -61,7 +61,10 @@ def guard_rates(problem: OdeProblem) -> ca.Function:
     t, x, p = (problem.guards.sx_in(k) for k in range(3))
     values = problem.guards(t, x, p)
     moving = ca.jtimes(values, x, problem.rhs(t, x, p)) + ca.jtimes(values, t, ca.SX(1))
-    return function_of("guard_rates", [t, x, p], [values, moving], (["t", "x", "p"], ["g", "rate"]))
+    names = ["t", "x", "p"], ["g", "rate"]
+    # It is evaluated a few times at each event.
+    few = problem.guards.n_instructions() < MANY
+    return function_of("guard_rates", [t, x, p], [values, moving], names, share=few)
 
 
 def guard_evaluator(problem: OdeProblem) -> Evaluator:

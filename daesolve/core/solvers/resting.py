@@ -170,4 +170,6 @@ def _weighted(
     name: str, inputs: tuple[ca.SX, ca.SX, ca.SX, ca.SX], parts: list[ca.SX], names: list[str]
 ) -> ca.Function:
     t, x, p, weights = inputs
-    return function_of(name, [t, x, ca.vertcat(p, weights)], parts, (["t", "x", "p"], names))
+    # Whoever evaluates blocks shares what is repeated.
+    inside = [t, x, ca.vertcat(p, weights)]
+    return function_of(name, inside, parts, (["t", "x", "p"], names), share=False)

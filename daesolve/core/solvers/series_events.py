@@ -52,10 +52,11 @@ def _time_guards(problem: OdeProblem, switches: frozenset[str]) -> TimeGuards | 
     if not problem.guarded:
         return None
     t, x, p = (problem.guards.sx_in(k) for k in range(3))
-    guards = ca.vertsplit(problem.guards(t, x, p))
+    values = problem.guards(t, x, p)
+    moved, timed = (ca.which_depends(values, symbols, 1, True) for symbols in (x, t))
     scheduled: list[ca.SX] = []
-    for event, guard in zip(problem.guarded, guards, strict=True):
-        if not event.then.interrupts or ca.depends_on(guard, x) or not ca.depends_on(guard, t):
+    for place, (event, guard) in enumerate(zip(problem.guarded, ca.vertsplit(values), strict=True)):
+        if not event.then.interrupts or moved[place] or not timed[place]:
             continue
         if event.name in switches or ca.depends_on(ca.jacobian(guard, t), t):
             scheduled.append(guard)
