@@ -12,11 +12,7 @@ import numpy as np
 
 import daesolve as ds
 
-RIGID = (
-    mujoco.mjtDisableBit.mjDSBL_CONTACT
-    | mujoco.mjtDisableBit.mjDSBL_LIMIT
-    | mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL
-)
+RIGID = mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
 
 
 def written(directory: Path, name: str, text: str) -> Path:

@@ -3,6 +3,9 @@
 The force is the gain times the input, plus the bias: numbers, or linear in the place and the rate
 of the joint, each times the gear. A motor has a gain, a position servo kp (input - place), a
 velocity servo kv (input - rate).
+
+Ranges saturate: of the control, of the force, and at a joint of the sum of its actuators. Where one
+is reached the force has a kink, which is an event, like everything piecewise.
 """
 
 from __future__ import annotations
@@ -15,14 +18,14 @@ import numpy as np
 
 from daesolve.core.posing.inputs import Inputs
 from daesolve.multibody.model_files.assembly import ACTUATOR, Assembly
-from daesolve.multibody.model_files.freedoms import FreedomForce
+from daesolve.multibody.model_files.freedoms import FreedomForce, saturated
 from daesolve.multibody.model_files.left_out import Omissions
 from daesolve.multibody.model_files.model import FileActuator, FileModel
 
 JOINT, JOINT_IN_PARENT = 0, 1
 """MuJoCo's numbers of what an actuator acts on."""
-NO_ACTUATION = 2048
-"""MuJoCo's bit of actuators, where they are disabled."""
+NO_CLAMPING, NO_ACTUATION = 256, 2048
+"""MuJoCo's bits of ranges of controls and of actuators, where they are disabled."""
 LAST_GROUP = 30
 """The highest group of actuators that can be switched off."""
 
@@ -91,10 +94,6 @@ def add_actuators(assembly: Assembly, omissions: Omissions) -> Inputs:
         if not _taken(assembly.model, actuator):
             omissions.add("actuators of other kinds", title)
             continue
-        if actuator.control_limited:
-            omissions.add("ranges of controls", title)
-        if actuator.force_limited:
-            omissions.add("ranges of forces", title)
         freedom = assembly.freedoms[actuator.target]
         name = assembly.words.word(actuator.name, f"{freedom.name}_drive", ACTUATOR)
         defaults[name], units[name] = 0.0, _unit(actuator, turns=freedom.turns)
@@ -104,8 +103,17 @@ def add_actuators(assembly: Assembly, omissions: Omissions) -> Inputs:
         actuator = assembly.model.actuators[number]
         freedom = assembly.freedoms[actuator.target]
         gear = float(actuator.gear[0])
-        force = gear * _force(actuator, inputs[name], gear, freedom.place, freedom.rates[0])
-        freedom.drives.append(FreedomForce(name, force))
+        control = inputs[name]
+        if actuator.control_limited and not assembly.model.switched_off(NO_CLAMPING):
+            control = saturated(control, actuator.control_range)
+        force = _force(actuator, control, gear, freedom.place, freedom.rates[0])
+        if actuator.force_limited:
+            force = saturated(force, actuator.force_range)
+        freedom.drives.append(FreedomForce(name, gear * force))
+    idle = [free for free in assembly.freedoms.values() if not free.drives]
+    names = [free.joint.name or free.name for free in idle if free.joint.force_limited]
+    if names:
+        omissions.add("limits of forces at joints", *names)
     return inputs
 
 

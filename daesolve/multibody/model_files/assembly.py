@@ -48,7 +48,8 @@ BODY = (
 """What is made of the name of a body."""
 JOINT = (
     *("", "1", "2", "3", "4", "5", "6", "angle", "rate", "displacement", "speed", "locked"),
-    *("friction", "rub", "friction_work", *BODY[1:]),
+    *("friction", "rub", "friction_work", "actuation", "actuation_force", "actuation_work"),
+    *BODY[1:],
 )
 """What is made of the name of a joint."""
 CONTACT = ("", "lost", "closed")

@@ -31,7 +31,8 @@ PARTS = {
                    "data"),
     "actuators": ("actuator", "transmission=trntype gain_kind=gaintype gain=gainprm "
                   "bias_kind=biastype bias=biasprm dynamics=dyntype controls=ctrlnum "
-                  "control=ctrladr force_limited=forcelimited damping damping_more=dampingpoly "
+                  "control=ctrladr force_limited=forcelimited force_range=forcerange damping "
+                  "damping_more=dampingpoly "
                   "armature delay plugin group"),
     "sites": ("site", "body=bodyid position=pos rotation=quat"),
     "geoms": ("geom", "body=bodyid position=pos rotation=quat kind=type size box=aabb group "
@@ -197,10 +198,12 @@ def _of_joint(model: Any, number: int) -> dict[str, Any]:
 
 def _of_actuator(model: Any, number: int) -> dict[str, Any]:
     first, controls = int(model.actuator_ctrladr[number]), int(model.actuator_ctrlnum[number])
+    own = slice(first, first + controls)
     return {
         "target": int(model.actuator_trnid[number][0]),
         "gear": model.actuator_gear[int(model.actuator_outadr[number])].tolist(),
-        "control_limited": bool(model.actuator_ctrllimited[first : first + controls].any()),
+        "control_limited": bool(model.actuator_ctrllimited[own].any()),
+        "control_range": model.actuator_ctrlrange[own].ravel().tolist(),
     }
 
 

@@ -38,6 +38,12 @@ STARTS = {
 """The suffixes of the coordinates and velocities of a joint."""
 
 
+def saturated(value: ca.SX, bounds: np.ndarray) -> ca.SX:
+    """Return a value within bounds; where it reaches one, it has a kink."""
+    low, high = bounds.tolist()
+    return ca.fmin(ca.fmax(value, low), high)
+
+
 @dataclass(frozen=True, eq=False)
 class FreedomForce:
     """A force along a freedom.
@@ -179,7 +185,8 @@ class Freedom:
             for rate, factor in zip(self.rates, joint.damping, strict=True)
             if factor
         ]
-        forces += [AppliedForce(self.rates[0], drive.force) for drive in self.drives]
+        driven, rate = self._driven, self.rates[0]
+        forces += [AppliedForce(rate, force) for force in driven.values()]
         inertias = [
             GearedInertia(rate, float(rotor))
             for rate, rotor in zip(self.rates, joint.armature, strict=True)
@@ -195,10 +202,19 @@ class Freedom:
             inertias=inertias,
             discrete=self.counted_from,
             events=self._counting(),
-            outputs={**self.outputs, **{f"{d.name}_force": (d.force, unit) for d in self.drives}},
-            meters={f"{d.name}_work": (d.force * self.rates[0], "J") for d in self.drives},
-        )
+            outputs={**self.outputs, **{f"{d.name}_force": (d.force, unit) for d in self.drives},
+                     **{f"{name}_force": (force, unit) for name, force in driven.items()}},
+            meters={f"{name}_work": (force * rate, "J") for name, force in driven.items()},
+        )  # fmt: skip
         return merged([own, *self._rubbing()])
+
+    @property
+    def _driven(self) -> dict[str, ca.SX]:
+        """The forces of its drives by name; one for all of them where their sum saturates."""
+        if not self.drives or not self.joint.force_limited:
+            return {drive.name: drive.force for drive in self.drives}
+        whole = sum((drive.force for drive in self.drives), start=ca.SX(0))
+        return {f"{self.name}_actuation": saturated(whole, self.joint.force_range)}
 
     def _rubbing(self) -> list[Contribution]:
         """Return the dry friction along each of its velocities."""

@@ -31,9 +31,7 @@ EFFECTS = {
     "tendons": "their springs, dampers and limits do not act",
     "actuators of other kinds": "they do not act",
     "actuators that are switched off": "they do not act",
-    "ranges of controls": "inputs act unlimited",
-    "ranges of forces": "forces are as large as the inputs demand",
-    "limits of forces at joints": "forces are as large as the inputs demand",
+    "limits of forces at joints": "no actuator of the file acts there",
     "limits of velocities at joints": "joints move faster",
     "loop joints": "the loops that they close are open",
     "equalities of tendons and flexes": "they do not hold",
@@ -119,7 +117,6 @@ def add_what_is_not_read(model: FileModel, omissions: Omissions) -> None:
     for number, joint in enumerate(model.joints):
         _check_joint(joint, joint.name or f"number {number}")
     listed = {
-        "limits of forces at joints": [(j.name, j.force_limited) for j in model.joints],
         "tendons": [(tendon.name, tendon.acts) for tendon in model.tendons],
         "bodies that a program moves": [(body.name, body.mocap) for body in model.bodies],
     }

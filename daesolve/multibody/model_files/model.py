@@ -143,8 +143,8 @@ class FileActuator(_Entry):
         Its force is gain . (1, length, velocity) times the control, plus bias . the same.
     dynamics, controls, control, delay, plugin
         Of its control: how it gets to the force, how many there are, which the first is.
-    control_limited, force_limited
-        Whether there are bounds.
+    control_limited, control_range, force_limited, force_range
+        Whether there are bounds, and which.
     damping, damping_more, armature
         What it adds to the joint, before its gear.
     group
@@ -163,7 +163,9 @@ class FileActuator(_Entry):
     controls: int
     control: int
     control_limited: bool
+    control_range: np.ndarray
     force_limited: bool
+    force_range: np.ndarray
     damping: float
     damping_more: np.ndarray
     armature: float

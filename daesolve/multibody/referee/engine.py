@@ -293,10 +293,8 @@ def switch_off(model: Any, left_out: Sequence[LeftOut]) -> None:
         What daesolve's mechanism leaves out.
     """
     flags = engine().mjtDisableBit
-    model.opt.disableflags |= int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_CLAMPCTRL)
+    model.opt.disableflags |= int(flags.mjDSBL_CONTACT)
     model.opt.density = model.opt.viscosity = 0.0
-    model.actuator_forcelimited[:] = False
-    model.jnt_actfrclimited[:] = False
     for numbers in (model.tendon_stiffness, model.tendon_damping, model.tendon_frictionloss,
                     model.tendon_armature):  # fmt: skip
         numbers[:] = 0.0
