@@ -53,6 +53,9 @@ class Propagation(RunEvents):
     sides
         (before, after) for each event so far, (size, k): the derivatives of the state at the event,
         whose time varies; after is None if nothing changed there. None unless a caller sets a list.
+    begun
+        The derivatives of state and values at the start of each leg; None unless a caller sets a
+        list.
     backwards
         How to process guards that pass together if a formula resets the state: None at once, False
         one after another in the order of the guards, True in reverse order.
@@ -82,6 +85,7 @@ class Propagation(RunEvents):
         self.sizes = np.array([abs(value) or 1.0 for value in nominal.values()])
         self.event_times: list[np.ndarray] = []
         self.sides: list[tuple[np.ndarray, np.ndarray | None]] | None = None
+        self.begun: list[tuple[np.ndarray, np.ndarray]] | None = None
         self.parted: list[tuple[float, str, str]] = []
         self.apart: list[np.ndarray] = []
         self._jumped = np.nan
@@ -123,6 +127,8 @@ class Propagation(RunEvents):
             if sampled is not None:
                 moments |= {record.sample_times[k] for k in samples}
             values = self.values
+            if self.begun is not None:
+                self.begun.append((self.state, values))
             changes = self.advance(here, there.time, sorted(moments, key=lambda t: sign * t))
             if sampled is not None:
                 taken |= {k: (changes[record.sample_times[k]], values) for k in samples}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -117,10 +117,36 @@ def derivatives_at_samples(
     ended
         How the run ended, and the derivatives of the end time, (k,).
     """
-    record, problem = propagation.record, propagation.problem
-    sign, last = propagation.prepared.sign, record.boundaries[-1]
-    order, listed = order_of_samples(record, at, sign)
-    times = np.array(record.sample_times)
+    order, changes = changes_at_samples(propagation, sampled, at, ended)
+    table = _slopes_at(propagation, [propagation.sample(k) for k in order], changes)
+    labels = propagation.problem.labels
+    kinds = (labels.states, labels.reactions, labels.outputs)
+    parts = np.split(table, np.cumsum([len(names) for names in kinds])[:-1], axis=1)
+    states, reactions, outputs = (
+        {name: part[:, row] for row, name in enumerate(names)}
+        for names, part in zip(kinds, parts, strict=True)
+    )
+    times = np.array(propagation.record.sample_times)[order]
+    return SampleDerivatives(times, propagation.nominal, states, outputs, reactions)
+
+
+SampleChange = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""The derivatives of state and values at a fixed time, and of the time of a sample."""
+
+
+def changes_at_samples(
+    propagation: Propagation,
+    sampled: Mapping[int, tuple[np.ndarray, np.ndarray]],
+    at: At,
+    ended: tuple[Outcome, np.ndarray],
+) -> tuple[list[int], list[SampleChange]]:
+    """Return which sample of the record each sample of the run is, and its derivatives.
+
+    The parameters are those of `derivatives_at_samples`.
+    """
+    record, last = propagation.record, propagation.record.boundaries[-1]
+    order, listed = order_of_samples(record, at, propagation.prepared.sign)
+    times = record.sample_times
     stopped, ends = ended[0] is Outcome.STOPPED_BY_EVENT, (propagation.state, propagation.values)
     moved: dict[float, np.ndarray] = {}
     if isinstance(at, EveryEvent):
@@ -129,20 +155,11 @@ def derivatives_at_samples(
     elif stopped and (listed is None or last.time not in listed):
         moved = {last.time: ended[1]}
     still = np.zeros(len(propagation.nominal))
-    changes: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    changes: list[SampleChange] = []
     for k in order:
         moves = record.sampled_at[k] is not last or stopped
         changes.append((*sampled.get(k, ends), moved.get(times[k], still) if moves else still))
-    places = [propagation.sample(k) for k in order]
-    table = _slopes_at(propagation, places, changes)
-    labels = problem.labels
-    kinds = (labels.states, labels.reactions, labels.outputs)
-    parts = np.split(table, np.cumsum([len(names) for names in kinds])[:-1], axis=1)
-    states, reactions, outputs = (
-        {name: part[:, row] for row, name in enumerate(names)}
-        for names, part in zip(kinds, parts, strict=True)
-    )
-    return SampleDerivatives(times[order], propagation.nominal, states, outputs, reactions)
+    return order, changes
 
 
 def order_of_samples(record: RunRecord, at: At, sign: float) -> tuple[list[int], np.ndarray | None]:
@@ -158,7 +175,7 @@ def order_of_samples(record: RunRecord, at: At, sign: float) -> tuple[list[int],
 def _slopes_at(
     propagation: Propagation,
     places: Sequence[Boundary],
-    changes: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    changes: Sequence[SampleChange],
 ) -> np.ndarray:
     """Return the derivatives of everything sampled at some places, (m, rows, k).
 
@@ -167,14 +184,13 @@ def _slopes_at(
     function = sample_slopes(propagation.problem, tuple(propagation.flow.changing))
     wholes = [propagation.place(place) for place in places]
     columns: list[np.ndarray] = []
-    listed = list(changes)
     for k in range(len(propagation.nominal)):
         rows = [
             (
                 np.concatenate([whole.x, state[:, k], times[k : k + 1]]),
                 np.concatenate([whole.p, values[propagation.flow.changing, k]]),
             )
-            for whole, (state, values, times) in zip(wholes, listed, strict=True)
+            for whole, (state, values, times) in zip(wholes, changes, strict=True)
         ]
         if not rows:
             columns.append(np.zeros((0, function.nnz_out(0))))

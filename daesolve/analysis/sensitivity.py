@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
 from daesolve.analysis.propagation import Propagation
 from daesolve.analysis.sample_derivatives import SampleDerivatives, derivatives_at_samples
+from daesolve.analysis.start_derivatives import differentiated_start
 from daesolve.analysis.state_field import kinks_at
-from daesolve.analysis.variational import start_slope
 from daesolve.core.equations.consistency import check_named, start_value
-from daesolve.core.preparation.examination import starting_point
-from daesolve.core.preparation.preparing import Prepared, prepare
+from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.preparation.request import Request, with_inputs
-from daesolve.core.preparation.wrapping import periodic_angles
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.record import RunRecord
 from daesolve.core.run.integration.run_options import RunOptions, check_options, requested
@@ -30,9 +28,7 @@ from daesolve.core.system.system import System
 from daesolve.errors import (
     NoDerivativeError,
     OutOfRangeError,
-    UnsupportedError,
     check_names,
-    is_number,
     suggest_names,
     unknown_name,
 )
@@ -145,7 +141,8 @@ def sensitivity(
 
     Notes
     -----
-    The start is differentiated by extrapolated differences, everything else exactly. The same
+    Where constraints and start values that follow from others move the start, it is differentiated
+    by extrapolated differences, everything else exactly. The same
     solver integrates the variational equations. If it solves only differential-algebraic equations,
     another solver is chosen and a note names it.
 
@@ -265,7 +262,7 @@ def sensitivity_of(
     DaesolveError
         As in `sensitivity`.
     """
-    prepared, start_slopes, error = differentiated_start(system, request, nominal)
+    prepared, start_slopes, start_note = differentiated_start(system, request, nominal)
     run, record = recorded_run(prepared, at)
     propagation = Propagation(prepared, record, prepared.request.solver, start_slopes, nominal)
     propagation.sides = []
@@ -279,7 +276,7 @@ def sensitivity_of(
     event_times = [propagation.event_times[k] for k in shown]
     sides = [propagation.sides[k] for k in shown]
     notes = (
-        start_note(error),
+        start_note,
         *propagation.notes(),
         *kink_notes(prepared, record),
     )
@@ -300,45 +297,6 @@ def sensitivity_of(
     )
 
 
-def differentiated_start(
-    system: System, request: Callable[[Mapping[str, float]], Request], nominal: Mapping[str, float]
-) -> tuple[Prepared, np.ndarray, float]:
-    """Prepare a run, and differentiate its start.
-
-    Parameters
-    ----------
-    system, request, nominal
-        As in `sensitivity_of`.
-
-    Returns
-    -------
-    tuple
-        The prepared run, the derivatives of states and values at the start, (n + np, k), and what
-        extrapolation left of the largest of them.
-    """
-    system, asked = with_inputs(system, request({}))
-    if any(row.law is not None for row in system.dynamics.drives):
-        raise UnsupportedError(
-            "a law called in Python has no derivative: have it traced (traced=True)"
-        )
-    prepared = prepare(system, asked)
-    names = list(prepared.dynamics.values)
-    slopes: list[np.ndarray] = []
-    errors: list[float] = []
-    for name, value in nominal.items():
-
-        def start(number: float, name: str = name) -> np.ndarray:
-            changed = replace(asked, **_numbers(request({name: number})))
-            state, values = starting_point(system.dynamics, changed)
-            return np.concatenate([state.state, [values[entry] for entry in names]])
-
-        slope, error = start_slope(name, start, value)
-        slopes.append(slope)
-        errors.append(error)
-    start_slopes = np.array(slopes).T
-    return _unwrapped(prepared, start_slopes), start_slopes, max(errors)
-
-
 def recorded_run(prepared: Prepared, at: At) -> tuple[Trajectory, RunRecord]:
     """Run what is to be differentiated.
 
@@ -353,14 +311,6 @@ def recorded_run(prepared: Prepared, at: At) -> tuple[Trajectory, RunRecord]:
             f"the run has no end to differentiate, because it is {run.outcome.value}: {run.message}"
         )
     return run, record
-
-
-def start_note(error: float) -> str:
-    """Return a note on the derivatives of the start."""
-    return (
-        f"derivatives of the start by extrapolated differences, which left {error:.2g} of "
-        "the largest"
-    )
 
 
 def kink_notes(prepared: Prepared, record: RunRecord) -> list[str]:
@@ -382,28 +332,6 @@ def kink_notes(prepared: Prepared, record: RunRecord) -> list[str]:
             "derivative is that of one side"
         )
     return sentences
-
-
-def _numbers(asked: Request) -> dict[str, Mapping[str, Any]]:
-    """Return the numbers in a request; those of inputs count as parameters."""
-    moving = {name for name, value in asked.inputs.items() if not is_number(value)}
-    numbers = {n: value for n, value in asked.parameters.items() if n not in moving}
-    return {"parameters": numbers, "initial": asked.initial, "guess": asked.guess}
-
-
-def _unwrapped(prepared: Prepared, start_slopes: np.ndarray) -> Prepared:
-    """Leave angles unwrapped that are periodic only for certain values of parameters.
-
-    For whole k, sin(k phi) repeats after a turn, but its derivative by k does not.
-    """
-    names = list(prepared.dynamics.values)
-    of_values = start_slopes[len(start_slopes) - len(names) :]
-    varied = {name for name, slopes in zip(names, of_values, strict=True) if np.any(slopes)}
-    if not varied or not prepared.wrapped:
-        return prepared
-    numbers = dict(zip(prepared.problem.values, prepared.values.tolist(), strict=True))
-    kept = {name: value for name, value in numbers.items() if name not in varied}
-    return replace(prepared, wrapped=periodic_angles(prepared.dynamics, prepared.problem, kept, []))
 
 
 def nothing_to_differentiate_by(known: Sequence[str]) -> OutOfRangeError:

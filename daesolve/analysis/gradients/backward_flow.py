@@ -2,8 +2,8 @@
 
 The motion goes back together with them, from states that are known. As it may grow apart from the
 run on the way back, it is compared with the run at the next known state; where it has, the
-stretch is divided, at states that are integrated forwards again. So no more than a few hundred
-states are in memory, however long the stretch is.
+stretch is divided, at samples of the run or at states that are integrated forwards again. So no
+more than a few hundred states are added to the run, however long the stretch is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from daesolve.core.solvers import Solver, State, Status
 from daesolve.core.solvers.scaling import Scaling
 from daesolve.errors import NoDerivativeError
 
-APART = 1e-13
+APART = 3e-14
 """How far a motion on its way back may come apart from the run, in parts of its largest state."""
 ROUNDING = 1e-16
 """From where such a distance grows."""
@@ -34,6 +34,8 @@ PER_STEP = 10.0
 """The same distance, in tolerances of a step, for solvers with a coarser one."""
 MOST_PIECES = 200
 """How many pieces a stretch is divided into at once."""
+FIRST = 300.0
+"""Steps of the run that go back at once at first."""
 SHORTEST = 2.0
 """Steps of the run that are not divided any more."""
 LONGER = 1.5
@@ -110,11 +112,17 @@ class BackwardFlow:
             self.method += method
         self.limit = max(APART, PER_STEP * self.solver.step_tolerance)
         step = abs(events.record.boundaries[-1].time - prepared.start_time) / steps
-        self.shortest, self.reach = SHORTEST * step, math.inf
+        self.shortest, self.reach = SHORTEST * step, FIRST * step
         self.largest = largest_states(events)
         self.integral = self.apart = 0.0
 
-    def back(self, low: WholeState, high: WholeState, after: Cotangent) -> Cotangent:
+    def back(
+        self,
+        low: WholeState,
+        high: WholeState,
+        after: Cotangent,
+        known: Sequence[WholeState] = (),
+    ) -> Cotangent:
         """Carry a cotangent back between two known states of the same smooth motion.
 
         Parameters
@@ -123,6 +131,8 @@ class BackwardFlow:
             The earlier and the later place, in the order of the run.
         after
             The cotangent at the later one.
+        known
+            Places between them, in the order of the run.
 
         Raises
         ------
@@ -134,13 +144,13 @@ class BackwardFlow:
         length = abs(high.time - low.time)
         pieces = math.ceil(length / self.reach)
         if pieces > 1:
-            return self._divided(low, high, after, min(pieces, MOST_PIECES))
+            return self._divided(low, high, after, known, min(pieces, MOST_PIECES))
         before, apart, integral = self._carried(low, high, after)
         if apart > self.limit and length > self.shortest:
             growth = math.log(max(apart, 2 * self.limit) / ROUNDING)
             share = min(math.log(self.limit / ROUNDING) / growth / LONGER, 0.5)
             self.reach = max(share * length, 0.99 * self.shortest)
-            return self.back(low, high, after)
+            return self.back(low, high, after, known)
         if apart < self.limit / 100.0 and length >= self.reach / LONGER:
             self.reach *= LONGER
         self.apart = max(self.apart, apart)
@@ -148,24 +158,36 @@ class BackwardFlow:
         return before
 
     def _divided(
-        self, low: WholeState, high: WholeState, after: Cotangent, pieces: int
+        self,
+        low: WholeState,
+        high: WholeState,
+        after: Cotangent,
+        known: Sequence[WholeState],
+        pieces: int,
     ) -> Cotangent:
-        """Carry back piece by piece, between states that are integrated forwards again."""
-        moments = np.linspace(low.time, high.time, pieces + 1)[1:-1]
-        start = State(low.time, low.x, low.p)
-        end = self.whole.segment(
-            self.forwards, self.motion, start, float(moments[-1]), moments, unobserved
-        )
-        if end.status is not Status.REACHED:
-            raise NoDerivativeError(
-                f"the motion cannot be repeated from t = {low.time:.10g} s: {end.message}"
-            )
-        places = [
-            WholeState(t, x, low.p) for t, x in zip(moments.tolist(), end.samples, strict=True)
-        ]
-        for earlier, later in zip([low, *places][::-1], [*places, high][::-1], strict=True):
-            after = self.back(earlier, later, after)
+        """Carry back piece by piece, between known states or such that are integrated again."""
+        chosen = range(len(known))
+        if len(known) >= pieces:
+            chosen = np.unique(np.linspace(-1, len(known), pieces + 1).round()[1:-1]).astype(int)
+        places = [known[k] for k in chosen] if known else self._repeated(low, high, pieces)
+        ends = [-1, *chosen, len(known)] if known else [0] * (len(places) + 2)
+        for k in range(len(places), -1, -1):
+            earlier = places[k - 1] if k else low
+            later = places[k] if k < len(places) else high
+            after = self.back(earlier, later, after, known[ends[k] + 1 : ends[k + 1]])
         return after
+
+    def _repeated(self, low: WholeState, high: WholeState, pieces: int) -> list[WholeState]:
+        """Return states between two places, integrated once more from the earlier one."""
+        moments = np.linspace(low.time, high.time, pieces + 1)[1:-1]
+        start, end = State(low.time, low.x, low.p), float(moments[-1])
+        found = self.whole.segment(self.forwards, self.motion, start, end, moments, unobserved)
+        if found.status is not Status.REACHED:
+            raise NoDerivativeError(
+                f"the motion cannot be repeated from t = {low.time:.10g} s: {found.message}"
+            )
+        known = zip(moments.tolist(), found.samples, strict=True)
+        return [WholeState(time, x, low.p) for time, x in known]
 
     def _carried(
         self, low: WholeState, high: WholeState, after: Cotangent

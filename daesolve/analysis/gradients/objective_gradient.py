@@ -9,28 +9,32 @@ from typing import Any, Protocol, Unpack, runtime_checkable
 
 import numpy as np
 
+from daesolve.analysis.gradients.backward_flow import BackwardFlow
+from daesolve.analysis.gradients.forward_gradient import ForwardGradient
 from daesolve.analysis.gradients.objective import Objective, expression_slopes, sample_cotangents
 from daesolve.analysis.gradients.reversal import Pull, Reversal
+from daesolve.analysis.propagation import Propagation
 from daesolve.analysis.run_events import RunEvents
 from daesolve.analysis.sample_derivatives import order_of_samples
 from daesolve.analysis.sensitivity import (
     Varied,
-    differentiated_start,
     kink_notes,
     recorded_run,
-    start_note,
     varied_system,
 )
+from daesolve.analysis.start_derivatives import differentiated_start
 from daesolve.analysis.variational import changing_values
 from daesolve.analysis.variational_flow import WholeState
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.preparation.prepared import Prepared
+from daesolve.core.results.trajectory.results import Outcome
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.record import RunRecord
 from daesolve.core.run.integration.run_options import RunOptions, check_options
 from daesolve.core.run.integration.sampling import At, Every, EveryEvent
+from daesolve.core.solvers import Solver
 from daesolve.core.system.system import System
-from daesolve.errors import OutOfRangeError, check_names, unknown_name
+from daesolve.errors import NoDerivativeError, OutOfRangeError, check_names, unknown_name
 
 EVENT_TIMES = "event_times"
 """Under this name, a term of samples has its derivatives by the times of events."""
@@ -134,8 +138,10 @@ def gradient(
 
     Notes
     -----
-    The run is carried back once, whatever the number of names: `sensitivity` carries each name
-    forwards, but differentiates every state. Both agree to rounding.
+    The derivatives of the objective are carried back once, whatever the number of names;
+    `sensitivity` carries those of all states forwards, for each name. Both agree to rounding. Where
+    laws decide what contacts do and there are few names, or only changes by them lead to the same
+    events, the gradient is found from forward derivatives; a note says so.
 
     Examples
     --------
@@ -159,28 +165,90 @@ def gradient(
             raise OutOfRangeError("until is missing: a system has no horizon")
         varied = varied_system(source, by, until, initial, options)
     system, request, nominal, asked = varied
-    prepared, start_slopes, error = differentiated_start(system, request, nominal)
+    prepared, start_slopes, start_note = differentiated_start(system, request, nominal)
     if objective.expressions:
         prepared = replace(prepared, wrapped=())  # Expressions see whole turns.
     at = _sample_times(objective, asked, prepared)
     run, record = recorded_run(prepared, at)
     events = RunEvents(prepared, record)
     active = _active(prepared, record, start_slopes)
-    moves = isinstance(at, EveryEvent)
-    reversal = Reversal(
-        events, active, objective.running, prepared.request.solver, (run.outcome, moves)
-    )
-    value, pulls, by_event = _terms(objective, events, run, at)
-    further, start = reversal.to_start(objective.end, pulls, by_event)
-    visible = len(start_slopes) - len(start.values)
-    explicit = np.concatenate([start.state[:visible], start.values])
+    terms = _terms(objective, events, run, at)
+    carried = _Carried(events, active, start_slopes, nominal, objective, (run.outcome, at), terms)
+    value, vector, notes = carried.found()
     return Gradient(
-        value + further,
+        terms.value + value,
         tuple(nominal),
-        explicit @ start_slopes,
+        vector,
         run,
-        (start_note(error), *reversal.notes(), *kink_notes(prepared, record)),
+        (start_note, *notes, *kink_notes(prepared, record)),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """The value of the terms of samples, their derivatives, and those by all event times."""
+
+    value: float
+    pulls: dict[int, Pull]
+    by_event: np.ndarray
+
+
+Carriage = tuple[float, np.ndarray, Sequence[str]]
+"""The value of the terms of the end and of what is integrated, the gradient, and notes."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Carried:
+    """What the derivatives of an objective are carried along, back or forwards."""
+
+    events: RunEvents
+    active: list[int]
+    start_slopes: np.ndarray
+    nominal: Mapping[str, float]
+    objective: Objective
+    ended: tuple[Outcome, At]
+    terms: _Terms
+
+    @property
+    def solver(self) -> Solver | None:
+        return self.events.prepared.request.solver
+
+    def found(self) -> Carriage:
+        """Carry them back, or forwards where laws decide and that is less work or all there is."""
+        moves = isinstance(self.ended[1], EveryEvent)
+        running = self.objective.running
+        reversal = Reversal(self.events, self.active, running, self.solver, (self.ended[0], moves))
+        if reversal.directions >= len(self.nominal):
+            return self.forwards()
+        try:
+            return self.backwards(reversal)
+        except NoDerivativeError:
+            if not reversal.directions:
+                raise
+            return self.forwards()
+
+    def backwards(self, reversal: Reversal) -> Carriage:
+        """Carry them back once, whatever the number of names."""
+        terms = self.terms
+        value, start = reversal.to_start(self.objective.end, terms.pulls, terms.by_event)
+        visible = len(self.start_slopes) - len(start.values)
+        explicit = np.concatenate([start.state[:visible], start.values])
+        return value, explicit @ self.start_slopes, reversal.notes()
+
+    def forwards(self) -> Carriage:
+        """Carry those by each name forwards."""
+        prepared, record = self.events.prepared, self.events.record
+        propagation = Propagation(prepared, record, self.solver, self.start_slopes, self.nominal)
+        carried = ForwardGradient(propagation, *self.ended, self.active)
+        value, vector = 0.0, carried.of_samples(self.terms.pulls, self.terms.by_event)
+        if self.objective.end is not None:
+            more, slopes = carried.of_end(self.objective.end)
+            value, vector = value + more, vector + slopes
+        if (running := self.objective.running) is not None:
+            flow = BackwardFlow(self.events, self.active, running, self.solver)
+            more, slopes = carried.of_running(running, flow)
+            value, vector = value + more, vector + slopes
+        return value, vector, list(carried.notes())
 
 
 def _sample_times(objective: Objective, asked: At, prepared: Prepared) -> At:
@@ -197,7 +265,7 @@ def _sample_times(objective: Objective, asked: At, prepared: Prepared) -> At:
             raise OutOfRangeError(
                 "the objective has a term of samples, but at is not given: list their times"
             )
-        return np.array(times or [prepared.until])
+        return np.array(times) if times else None
     if isinstance(asked, Every | EveryEvent):
         if times:
             raise OutOfRangeError(
@@ -221,10 +289,14 @@ def _active(prepared: Prepared, record: RunRecord, start_slopes: np.ndarray) -> 
     return [k for k in changing_values(prepared.dynamics) if varied[k]]
 
 
-def _terms(
-    objective: Objective, events: RunEvents, run: Trajectory, at: At
-) -> tuple[float, dict[int, Pull], np.ndarray]:
-    """Return the value of the terms of samples, their derivatives, and those by event times."""
+def _terms(objective: Objective, events: RunEvents, run: Trajectory, at: At) -> _Terms:
+    """Return the terms of samples.
+
+    Raises
+    ------
+    OutOfRangeError
+        A term is of a time that the run does not reach.
+    """
     problem, record = events.problem, events.record
     order, _ = order_of_samples(record, at, events.prepared.sign)
     value, pulls = 0.0, dict[int, Pull]()
@@ -243,13 +315,16 @@ def _terms(
     times = [record.sample_times[k] for k in order]
     for time, expression in objective.at.items():
         if float(time) not in times:
-            continue
+            raise OutOfRangeError(
+                f"the objective has a term at t = {time:g} s, but the run ends at "
+                f"t = {run.end_time:.10g} s"
+            )
         k = order[times.index(float(time))]
         slopes = expression_slopes(problem, expression)
         value += float(slopes(*events.place(events.sample(k)))[0][0])
 
         pulls[k] = partial(_pull_together, slopes, pulls.get(k))
-    return value, pulls, by_event
+    return _Terms(value, pulls, by_event)
 
 
 def _pull_together(

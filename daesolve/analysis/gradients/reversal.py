@@ -131,6 +131,13 @@ class Reversal:
             self.together.append(place.time)
         return next(iter(passing))
 
+    @property
+    def directions(self) -> int:
+        """In how many directions the first decision of a law is differentiated; 0 without one."""
+        instants = (instant for leg in self.instants for instant in leg)
+        decided = next((one for one in instants if one.decision is not None), None)
+        return 0 if decided is None else self.jumps.count_directions(decided)
+
     # -- going back -------------------------------------------------------------------------------
 
     def to_start(
@@ -161,9 +168,9 @@ class Reversal:
         value, cotangent = self._at_end(end, last, pulls)
         moving = self._moving_samples()
         for leg in range(len(record.boundaries) - 1, 0, -1):
-            samples = [k for k in within[leg - 1] if k in pulls]
+            samples = within[leg - 1]
             for k in samples:
-                if k in moving:
+                if k in moving and k in pulls:
                     self._add_time(moving[k], self._along(pulls[k], self._sampled(k)))
             cotangent, here = self._through(leg, record.boundaries[leg], cotangent)
             cotangent = self._leg(here, leg, samples, pulls, cotangent)
@@ -266,34 +273,37 @@ class Reversal:
         """Carry a cotangent back over a smooth part, with what acts on it there."""
         sign, low = self.events.prepared.sign, self.record.boundaries[leg - 1]
         stops: list[tuple[float, WholeState, Instant | int]] = [
-            (self.record.sample_times[k], self._unwrapped(self.events.sample(k), low), k)
+            (self.record.sample_times[k], unwrapped(self.events, self.events.sample(k), low), k)
             for k in samples
+            if k in pulls
         ]
         stops += [
-            (instant.events[0].time, self._unwrapped(instant.events[0].at, low), instant)
+            (instant.events[0].time, unwrapped(self.events, instant.events[0].at, low), instant)
             for instant in self.instants[leg]
             if instant.events[0].after is None
             and instant.guard is not None
             and self.jumps.by_time[instant.clock] != 0.0
         ]
-        here = self._unwrapped(high, low)
-        for _, place, what in sorted(stops, key=lambda stop: -sign * stop[0]):
-            cotangent = self.flow.back(place, here, cotangent)
+        here = unwrapped(self.events, high, low)
+        known = [k for k in samples if k not in pulls]
+        known.sort(key=lambda k: sign * self.record.sample_times[k])
+        for time, place, what in sorted(stops, key=lambda stop: -sign * stop[0]):
+            cotangent = self.flow.back(place, here, cotangent, self._between(known, time, low))
             here = place
             if isinstance(what, Instant):
                 cotangent = self.jumps.at_guard(what, place, cotangent)
             else:
                 cotangent = self._pulled([what], pulls, cotangent)
-        return self.flow.back(self.events.place(low), here, cotangent)
+        between = self._between(known, low.time, low)
+        return self.flow.back(self.events.place(low), here, cotangent, between)
 
-    def _unwrapped(self, place: Boundary, low: Boundary) -> WholeState:
-        """Return a place with angles that continue those at the start of its leg."""
-        whole, angles = self.events.place(place), list(self.events.prepared.wrapped)
-        if not angles:
-            return whole
-        x = whole.x.copy()
-        x[angles] += 2.0 * math.pi * (place.whole_turns - low.whole_turns)
-        return whole._replace(x=x)
+    def _between(self, known: list[int], time: float, low: Boundary) -> list[WholeState]:
+        """Take the known samples after a time from the end of a list; return their places."""
+        sign, times = self.events.prepared.sign, self.record.sample_times
+        found: list[WholeState] = []
+        while known and sign * (times[known[-1]] - time) > 0.0:
+            found.append(unwrapped(self.events, self.events.sample(known.pop()), low))
+        return found[::-1]
 
     def notes(self) -> list[str]:
         """Return notes on the adjoint integration, and on derivatives that may be one-sided."""
@@ -308,3 +318,13 @@ class Reversal:
                 "gradient uses the first of them; sensitivity tells whether they part"
             )
         return found
+
+
+def unwrapped(events: RunEvents, place: Boundary, low: Boundary) -> WholeState:
+    """Return a place with angles that continue those at the start of its leg."""
+    whole, angles = events.place(place), list(events.prepared.wrapped)
+    if not angles:
+        return whole
+    x = whole.x.copy()
+    x[angles] += 2.0 * math.pi * (place.whole_turns - low.whole_turns)
+    return whole._replace(x=x)

@@ -80,6 +80,10 @@ class TransposedJumps:
         self._constraints: dict[tuple[str, ...], ArrayFunction] = {}
         self._sizes: np.ndarray | None = None
 
+    def count_directions(self, instant: Instant) -> int:
+        """Return in how many directions the state before an instant may change."""
+        return len(self._directions(self.events.place(instant.events[0].at), works=False))
+
     def at_guard(self, instant: Instant, place: WholeState, after: Cotangent) -> Cotangent:
         """Let the time of an instant follow from its guard."""
         if instant.guard is None or not self.by_time[instant.clock]:
