@@ -36,6 +36,7 @@ from daesolve.core.run.integration.sampling import sample_times
 from daesolve.core.solvers import Dop853, Taylor
 from daesolve.core.system.system import System
 from daesolve.errors import MissingBackendError, OutOfRangeError, UnsupportedError, suggest_names
+from daesolve.verification.constraint_levels import constraint_levels
 from daesolve.verification.quadruple import Moment, array_of, available, evaluate, quad, quads
 from daesolve.verification.reference_motion import (
     MotionRecord,
@@ -240,7 +241,7 @@ class _QuadRun:
 
     def _make_consistent(self) -> None:
         """Move the start least until every constraint holds: positions first, then velocities."""
-        for residuals, columns in _levels(self.prepared.dynamics):
+        for residuals, columns in constraint_levels(self.prepared.dynamics):
             if residuals.numel():
                 self._project(residuals, columns)
 
@@ -302,16 +303,3 @@ class _QuadRun:
             watched.name: float(size / scale)
             for watched, size, scale in zip(problem.watched, largest[:count], scales, strict=True)
         }
-
-
-def _levels(dynamics: Dynamics) -> Iterator[tuple[ca.SX, np.ndarray]]:
-    """Yield residuals and the states that fulfil them: of the positions, then of the velocities."""
-    holonomic = [row for row in dynamics.rows if row.kind == "holonomic"]
-    slow = [row.chain[0] for row in holonomic] + [row.residual for row in dynamics.implicit_rows]
-    fast = [row.chain[1] for row in holonomic]
-    fast += [
-        row.chain[0] for row in dynamics.rows if row.kind == "nonholonomic" and not row.from_start
-    ]
-    split = dynamics.position_count
-    yield ca.vertcat(ca.SX(0, 1), *slow), np.arange(split)
-    yield ca.vertcat(ca.SX(0, 1), *fast), np.arange(split, dynamics.x.numel())

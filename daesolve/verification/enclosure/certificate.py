@@ -1,0 +1,83 @@
+"""What a certified run proves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.errors import check_names
+
+
+@dataclass(frozen=True, eq=False)
+class CertifiedEvent:
+    """An event that happens, and when: within `radius` of time + offset, s."""
+
+    name: str
+    time: float
+    offset: float
+    radius: float
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Boxes that contain the motion of a model, at samples and at events.
+
+    Parameters
+    ----------
+    times
+        (k,) the sample times that it covers, s.
+    centres, radii
+        Name -> (k,) the middle and the half-width of each state.
+    offsets
+        Name -> (k,) what the middle is in addition to the double `centres`.
+    events
+        The events, all of them, in the order of time.
+    until
+        To here the motion is proved to exist, s.
+    message
+        Why it ends there; empty where that is the end of the run.
+    steps, seconds
+        How many steps it took, and processor time, s.
+    """
+
+    times: np.ndarray
+    centres: Mapping[str, np.ndarray]
+    radii: Mapping[str, np.ndarray]
+    offsets: Mapping[str, np.ndarray]
+    events: tuple[CertifiedEvent, ...]
+    until: float
+    message: str
+    steps: int
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether it covers the whole run."""
+        return not self.message
+
+    def bounds(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return doubles that bound a state from below and above at the samples.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such state.
+        """
+        check_names("state", [name], self.centres)
+        width = np.abs(self.offsets[name]) + self.radii[name]
+        low = np.nextafter(self.centres[name] - width * (1.0 + 1e-15), -np.inf)
+        return low, np.nextafter(self.centres[name] + width * (1.0 + 1e-15), np.inf)
+
+    @property
+    def width(self) -> float:
+        """The largest half-width of a state at a sample."""
+        return max((float(np.max(r, initial=0.0)) for r in self.radii.values()), default=0.0)
+
+    def __str__(self) -> str:
+        why = f": {self.message}" if self.message else ""
+        return (
+            f"certified to t = {self.until:.10g} s{why}; states within {self.width:.2g} at "
+            f"{len(self.times)} samples, {len(self.events)} events"
+        )

@@ -1,0 +1,265 @@
+"""A run enclosed: the events of a computed run are followed with sets of states, and proved.
+
+The computed run says which events happen, and about when; the sets prove that exactly these happen.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from daesolve.core.events.jumps import JumpFunction
+from daesolve.core.preparation.prepared import Prepared
+from daesolve.core.run.integration.record import Happening, RunRecord
+from daesolve.verification.enclosure.certificate import Certificate, CertifiedEvent
+from daesolve.verification.enclosure.crossings import Crossing, NotCertifiedError, cross
+from daesolve.verification.enclosure.equations import (
+    Equations,
+    as_exact,
+    depending,
+    needed,
+)
+from daesolve.verification.enclosure.exact import evaluate, span_between, to_exact
+from daesolve.verification.enclosure.exact_start import exact_start
+from daesolve.verification.enclosure.state_sets import StateSet
+from daesolve.verification.enclosure.steps import Step, Stepping, Tables, apart, tables_of
+from daesolve.verification.enclosure.watching import stays_quiet
+
+ORDER = 24
+"""Of Taylor's polynomials: their remainders then are of the size of rounding of two doubles."""
+TOLERANCE = 1e-26
+"""What the remainder of a step may be, relative."""
+WIDEST = 1e-2
+"""The half-width of a state, relative to its size (at least 1), at which nothing is left to say."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedEvent:
+    """An event of the computed run.
+
+    Parameters
+    ----------
+    name
+        Of the event.
+    time
+        About when, s.
+    guard
+        The guard that passes zero.
+    jump, fired
+        The reset, and its argument; None where nothing changes.
+    """
+
+    name: str
+    time: float
+    guard: int
+    jump: JumpFunction | None
+    fired: np.ndarray
+
+
+def expected_events(prepared: Prepared, record: RunRecord) -> list[ExpectedEvent]:
+    """Return the events of a computed run.
+
+    Raises
+    ------
+    NotCertifiedError
+        One of them cannot be enclosed; the message names it.
+    """
+    problem, transitions = prepared.problem, prepared.transitions
+    indices = {event.name: k for k, event in enumerate(problem.events)}
+    firsts = np.concatenate([[0], np.cumsum([event.count for event in problem.events])])
+    found: list[ExpectedEvent] = []
+    for happening in record.events:
+        index = indices.get(happening.name)
+        if index is None:
+            raise NotCertifiedError(f"{happening.name!r}, which is no event of the system")
+        if len(happening.fired) != 1:
+            raise NotCertifiedError(f"{happening.name!r}, several guards of which pass together")
+        place = happening.fired[0]
+        jump: JumpFunction | None = None
+        if happening.after is not None:
+            if transitions is None or transitions.owner(index).decides:
+                raise NotCertifiedError(f"{happening.name!r}, which contacts decide")
+            jump = transitions.function((index,))
+        fired = np.arange(problem.events[index].count) == place
+        guard = int(firsts[index]) + place
+        found.append(ExpectedEvent(happening.name, happening.time, guard, jump, fired.astype(float)))
+    return found
+
+
+@dataclass
+class Enclosure:
+    """A run, enclosed step by step.
+
+    Parameters
+    ----------
+    prepared
+        What was run, in a formulation without charts.
+    events
+        The events of the computed run.
+    samples
+        The sample times, s.
+    radii
+        How uncertain start values and parameters are, by name.
+    progress
+        Called with the time reached.
+    """
+
+    prepared: Prepared
+    events: Sequence[ExpectedEvent]
+    samples: np.ndarray
+    radii: Mapping[str, float] = field(default_factory=dict[str, float])
+    progress: Callable[[float], None] | None = None
+
+    def __post_init__(self) -> None:
+        problem = self.prepared.problem
+        plain = Equations(problem, ())
+        names = list(problem.values)
+        jumps = [(e.jump, e.fired) for e in self.events if e.jump is not None]
+        distinct = {(id(j), tuple(f)): (j, f) for j, f in jumps}
+        uncertain = {names.index(name) for name in self.radii if name in names}
+        self._read = _read(plain, distinct.values())
+        moving = depending(plain, list(distinct.values())) & self._read
+        self.equations = Equations(problem, tuple(sorted(uncertain | moving)))
+        self.guards = problem.guarded
+        self._jumps = {
+            key: self.equations.jump(*value) for key, value in distinct.items()
+        }
+        self._passing = {e.guard: self.equations.guard(e.guard) for e in self.events}
+
+    def certificate(self, until: float, given: Collection[str]) -> Certificate:
+        """Enclose the motion as far as possible."""
+        began = clock.process_time()
+        prepared, n = self.prepared, self.equations.states
+        self._boxes: list[np.ndarray] = []
+        self._events: list[CertifiedEvent] = []
+        self._steps, self._time = 0, prepared.start_time
+        message = ""
+        try:
+            self._enclose(until, given)
+        except NotCertifiedError as reason:
+            message = str(reason)
+        names = prepared.problem.labels.states
+        table = np.array(self._boxes).reshape(-1, self.equations.size, 3)
+        return Certificate(
+            times=self.samples[: len(table)],
+            centres={name: table[:, k, 0] for k, name in enumerate(names[:n])},
+            radii={name: table[:, k, 2] for k, name in enumerate(names[:n])},
+            offsets={name: table[:, k, 1] for k, name in enumerate(names[:n])},
+            events=tuple(self._events),
+            until=self._time,
+            message=message,
+            steps=self._steps,
+            seconds=clock.process_time() - began,
+        )
+
+    def _enclose(self, until: float, given: Collection[str]) -> None:
+        prepared, equations = self.prepared, self.equations
+        p = as_exact(prepared.values)
+        state = np.concatenate(
+            [prepared.start.state, [prepared.values[k] for k in equations.carried]]
+        )
+        start = exact_start(
+            equations, prepared.dynamics, self._time, state, p, given, self.radii
+        )
+        self._sample_at_start(start)
+        tables = tables_of(equations)
+        just: int | None = None
+        for event in self.events:
+            reached = self._advance(tables, start, p, event.time, just, event.guard)
+            crossing = self._through(event, reached, p)
+            start, p, just = crossing.after, crossing.p, event.guard
+            self._check(event, p)
+        self._advance(tables, start, p, until, just, None)
+
+    def _check(self, event: ExpectedEvent, p: list[Any]) -> None:
+        """Refuse to go on with a choice that is not decided."""
+        undecided = [k for k in self._read if k not in self.equations.carried and not p[k].is_finite()]
+        if undecided:
+            raise NotCertifiedError(
+                f"what {event.name!r} chooses at t = {event.time:.10g} s cannot be decided"
+            )
+
+    def _sample_at_start(self, start: StateSet) -> None:
+        while len(self._boxes) < len(self.samples) and self.samples[len(self._boxes)] <= self._time:
+            self._boxes.append(start.box)
+
+    def _advance(
+        self,
+        tables: Tables,
+        start: StateSet,
+        p: list[Any],
+        until: float,
+        just: int | None,
+        expected: int | None,
+    ) -> StateSet:
+        """Return the set at a time, without any event on the way."""
+        stepping = Stepping(tables, p, ORDER, TOLERANCE)
+        first = True
+        while self._time < until:
+            step = stepping.step(start, self._time, until)
+            if step is None:
+                raise NotCertifiedError(f"no step can be proved from t = {self._time:.10g} s on")
+            self._watch(step, p, just if first else None, expected if step.end == until else None)
+            self._sample(step)
+            start, first = step.at(apart(step.end, step.time)), False
+            self._time, self._steps = step.end, self._steps + 1
+            sizes = np.maximum(np.abs(start.centre[:, 0]), 1.0)
+            if not np.all(start.radii < WIDEST * sizes):
+                raise NotCertifiedError(f"the boxes are too wide from t = {self._time:.10g} s on")
+            if self.progress is not None:
+                self.progress(self._time)
+        return start
+
+    def _watch(self, step: Step, p: list[Any], just: int | None, expected: int | None) -> None:
+        """Prove that no guard fires within a step, but the expected one at its end."""
+        length = step.end - step.time
+        places, function = self.equations.others
+        fires = [
+            k
+            for k, series in zip(self.equations.smooth, step.guards, strict=True)
+            if not stays_quiet(
+                series, length, self.guards[k].direction, began=k == just, ends=k == expected
+            )
+        ]
+        if places:
+            moment = [span_between(step.time, step.end)]
+            values = evaluate(function, moment, [to_exact(ball) for ball in step.within], p)[0]
+            fires += [k for k, value in zip(places, values, strict=True) if not value != 0]
+        if fires:
+            raise NotCertifiedError(
+                f"whether {self.guards[fires[0]].name!r} happens between t = {step.time:.10g} and "
+                f"{step.end:.10g} s cannot be decided"
+            )
+
+    def _sample(self, step: Step) -> None:
+        while len(self._boxes) < len(self.samples) and self.samples[len(self._boxes)] <= step.end:
+            moment = float(self.samples[len(self._boxes)])
+            self._boxes.append(step.box_at(apart(moment, step.time)))
+
+    def _through(self, event: ExpectedEvent, reached: StateSet, p: list[Any]) -> Crossing:
+        key = (id(event.jump), tuple(event.fired))
+        jump = None if event.jump is None else self._jumps[key]
+        try:
+            found = cross(
+                self.equations, event.time, reached, p, self._passing[event.guard], jump
+            )
+        except NotCertifiedError as reason:
+            raise NotCertifiedError(
+                f"{event.name!r} at t = {event.time:.10g} s: {reason}"
+            ) from None
+        high, low, radius = found.delay
+        width = float((abs(low) + radius) * (1.0 + 1e-15))
+        self._events.append(CertifiedEvent(event.name, event.time, float(high), width))
+        return found
+
+
+def _read(equations: Equations, jumps: Collection[tuple[JumpFunction, np.ndarray]]) -> set[int]:
+    """Return the places in p on which the motion and its resets depend."""
+    t, s, p = equations.symbols
+    columns = [equations.rates, equations.guards]
+    columns += [equations.jump(*jump)(t, s, p)[0] for jump in jumps]
+    return needed(equations, columns)

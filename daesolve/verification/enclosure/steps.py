@@ -1,0 +1,234 @@
+"""A step of a motion, enclosed: Taylor's polynomial, its remainder, and its derivatives.
+
+The remainder is that of the whole step: over a box D that contains the motion from every state of
+the set (Nedialkov, Jackson and Pryce 2001, doi 10.1023/A:1011445221420), and which is proved to do so
+by the polynomial and the remainder staying within it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from daesolve.core.solvers.taylor_kernel.instructions import Instructions, instructions
+from daesolve.verification.enclosure import ball_series
+from daesolve.verification.enclosure.equations import Equations
+from daesolve.verification.enclosure.field import Field, PoleError, with_variations
+from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
+from daesolve.verification.enclosure.state_sets import StateSet
+
+_compiled: Any = ball_series
+ATTEMPTS = 4
+"""How often a box is widened before the step is shortened."""
+HALVINGS = 60
+"""How often a step is shortened before there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The instructions of a motion: with its guards, and with its derivatives by the start."""
+
+    plain: Instructions
+    varied: Instructions
+
+
+def tables_of(equations: Equations) -> Tables:
+    """Return the instructions of equations.
+
+    Raises
+    ------
+    UnsupportedError
+        An operation has no Taylor series; the message names it.
+    """
+    rates = equations.function("rates", equations.rates)
+    return Tables(instructions(equations.motion), instructions(with_variations(rates)))
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """An enclosed step from a time on.
+
+    Parameters
+    ----------
+    start
+        The set at its beginning.
+    time, end
+        When it begins and ends, s.
+    centre
+        (n, order + 1, 3) coefficients of the motion from the centre.
+    slopes
+        (n n, order + 1, 3) those of derivatives by the start, column by column, over the set.
+    remainder
+        (n, 3) the coefficient of the remainder over `within`.
+    within
+        (n, 3) a box that contains the motion during the step.
+    guards
+        (guards, order + 2, 3) coefficients of the guards over the set, with their remainders.
+    """
+
+    start: StateSet
+    time: float
+    end: float
+    centre: np.ndarray
+    slopes: np.ndarray
+    remainder: np.ndarray
+    within: np.ndarray
+    guards: np.ndarray
+
+    def image(self, h: np.ndarray) -> tuple[np.ndarray, IntervalMatrix]:
+        """Return the motion from the centre, (n, 3), and its slopes, after h, (3,), within it."""
+        version = _compiled.VERSION
+        with_rest = np.concatenate([self.centre, self.remainder[:, None]], axis=1)
+        image = _compiled.polynomials(version, with_rest, h)
+        slopes = _compiled.polynomials(version, self.slopes, h)
+        count = len(image)
+        return image, IntervalMatrix.of_balls(slopes.reshape(count, count, 3).transpose(1, 0, 2))
+
+    def at(self, h: np.ndarray) -> StateSet:
+        """Return the set after h within the step."""
+        return self.start.mapped(*self.image(h))
+
+    def box_at(self, h: np.ndarray) -> np.ndarray:
+        """Return the box, (n, 3), around the set after h within the step."""
+        image, slopes = self.image(h)
+        box = image.copy()
+        box[:, 2] = (box[:, 2] + self.start.errors(slopes)) * UP
+        return box
+
+
+def ball(value: float, radius: float = 0.0) -> np.ndarray:
+    """Return a ball around a double."""
+    return np.array([value, 0.0, radius])
+
+
+def apart(later: float, earlier: float) -> np.ndarray:
+    """Return the difference of two doubles, exactly, as a ball."""
+    high = later - earlier
+    back = high + earlier
+    low = (later - back) - (earlier - (back - high))
+    return np.array([high, low, 0.0])
+
+
+class Stepping:
+    """Takes steps of a motion in one mode.
+
+    Parameters
+    ----------
+    tables
+        See `tables_of`.
+    p
+        The values as balls of python-flint.
+    order
+        Of Taylor's polynomials.
+    tolerance
+        What the remainder of a step may be, relative to the sizes of the states (at least 1).
+    """
+
+    def __init__(self, tables: Tables, p: list[Any], order: int, tolerance: float) -> None:
+        self.order, self.tolerance = order, tolerance
+        self.plain, self.varied = Field(tables.plain, p), Field(tables.varied, p)
+        self.proposed = 0.0
+
+    @property
+    def states(self) -> int:
+        """How many states there are."""
+        return self.plain.states
+
+    def step(self, start: StateSet, time: float, until: float) -> Step | None:
+        """Return a step towards a time, at most to it; None where none can be proved."""
+        n, order = self.states, self.order
+        try:
+            centre = self.plain.series(ball(time), start.point, order)[:n]
+            around = self.plain.series(ball(time), start.box, order)
+            varied = self.varied.series(ball(time), np.concatenate([start.box, _unit(n)]), order)
+        except PoleError:
+            return None
+        slopes, guards = varied[n : n + n * n], self.plain.followed(around)
+        length = self.proposed or self._guess(centre)
+        for _ in range(HALVINGS):
+            end = until if length >= until - time else time + min(length, 0.5 * (until - time))
+            if length < 0.5 * (until - time):
+                end = time + length
+            length = end - time
+            if not length > 0.0:
+                return None
+            found = self._remainder(around[:n], time, end)
+            if found is None:
+                length *= 0.5
+                continue
+            within, rows = found
+            remainder = rows[:n, order + 1]
+            sizes = np.maximum(np.abs(start.centre[:, 0]), 1.0)
+            rest = (np.abs(remainder[:, 0]) + remainder[:, 2]) * length ** (order + 1)
+            ratio = float(np.max(rest / (self.tolerance * sizes)))
+            factor = 0.9 * max(ratio, 1e-300) ** (-1.0 / (order + 1))
+            if ratio > 10.0 and factor < 0.9:
+                length *= max(factor, 0.2)
+                continue
+            if end < until or factor < 1.0:
+                self.proposed = length * min(factor, 1.5)
+            last = self.plain.followed(rows)[:, order + 1 :]
+            whole = np.concatenate([guards, last], axis=1)
+            return Step(start, time, end, centre, slopes, remainder, within, whole)
+        return None
+
+    def _guess(self, centre: np.ndarray) -> float:
+        """Return how long a step may be, by the last coefficients."""
+        order = self.order
+        sizes = np.max(np.abs(centre[:, :, 0]), axis=0)
+        one = max(1.0, sizes[0])
+        with np.errstate(divide="ignore"):
+            radii = [(one / sizes[k]) ** (1.0 / k) for k in (order - 1, order)]
+        longest = min(radii) * 0.1
+        return longest if np.isfinite(longest) else 1.0
+
+    def _remainder(
+        self, around: np.ndarray, time: float, end: float
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return a box that contains the motion, and all coefficients over it."""
+        span = apart(end, time)
+        reach = _between(span)
+        polynomial = _compiled.polynomials(_compiled.VERSION, around, reach)
+        power = ball(0.0, float((span[0] * (1.0 + 1e-15)) ** (self.order + 1)))
+        moment = ball(time) + reach - ball(0.0)
+        moment[2] *= UP
+        within = _wider(polynomial, 1e-3 * polynomial[:, 2] + 1e-20 * np.abs(polynomial[:, 0]) + 1e-25)
+        for _ in range(ATTEMPTS):
+            try:
+                rows = self.plain.series(moment, within, self.order + 1)
+            except PoleError:
+                return None
+            remainder = rows[: self.states, self.order + 1]
+            sizes = (np.abs(remainder[:, 0]) + np.abs(remainder[:, 1]) + remainder[:, 2]) * UP
+            moved = sizes * power[2] * UP
+            if not np.all(np.isfinite(moved)):
+                return None
+            if np.all(moved + polynomial[:, 2] * UP + _off(polynomial, within) <= within[:, 2]):
+                return within, rows
+            within = _wider(polynomial, 2.0 * moved + 1e-25)
+        return None
+
+
+def _unit(n: int) -> np.ndarray:
+    found = np.zeros((n * n, 3))
+    found[:, 0] = np.eye(n).ravel()
+    return found
+
+
+def _between(span: np.ndarray) -> np.ndarray:
+    """Return a ball that contains [0, span]."""
+    half = 0.5 * span[0]
+    return np.array([half, 0.0, (half + abs(span[1])) * UP])
+
+
+def _wider(box: np.ndarray, radii: np.ndarray) -> np.ndarray:
+    found = box.copy()
+    found[:, 2] = (found[:, 2] + radii) * UP
+    return found
+
+
+def _off(box: np.ndarray, within: np.ndarray) -> np.ndarray:
+    """Return how far two centres are from each other, at most."""
+    return np.abs((box[:, 0] - within[:, 0]) + (box[:, 1] - within[:, 1])) * UP

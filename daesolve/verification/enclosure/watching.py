@@ -1,0 +1,62 @@
+"""Whether a guard may fire within a step, from its Taylor coefficients over the set of states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from daesolve.core.posing.events import FALLING, RISING, Direction
+from daesolve.verification.enclosure import ball_series
+
+_compiled: Any = ball_series
+DEEPEST = 14
+"""How often an interval of a step is halved to exclude a zero."""
+
+
+def stays_quiet(
+    series: np.ndarray, length: float, direction: Direction, *, began: bool, ends: bool
+) -> bool:
+    """Return whether a guard surely does not fire within a step.
+
+    Parameters
+    ----------
+    series
+        (order + 1, 3) its coefficients, the last over the whole step.
+    length
+        Of the step, s.
+    direction
+        The way in which it fires.
+    began
+        Whether it is zero at the beginning, where it has just fired.
+    ends
+        Whether it is to fire at the end, where it may be zero.
+    """
+    orders = np.arange(1, len(series))[:, None]
+    slopes = series[1:] * orders
+    # The product of a centre in two doubles and a whole number is rounded.
+    slopes[:, 2] = slopes[:, 2] * (1.0 + 1e-15) + 2.0**-51 * np.abs(slopes[:, 0])
+    pieces = [(0.0, length, 0)]
+    while pieces:
+        low, high, depth = pieces.pop()
+        value, rate = _over(series, low, high), _over(slopes, low, high)
+        if abs(value[0]) > value[1]:
+            continue
+        rises, falls = rate[0] > rate[1], -rate[0] > rate[1]
+        if (direction is FALLING and rises) or (direction is RISING and falls):
+            continue
+        if (rises or falls) and ((began and low == 0.0) or (ends and high == length)):
+            continue
+        if depth == DEEPEST:
+            return False
+        middle = 0.5 * (low + high)
+        pieces += [(low, middle, depth + 1), (middle, high, depth + 1)]
+    return True
+
+
+def _over(series: np.ndarray, low: float, high: float) -> tuple[float, float]:
+    """Return the middle and the radius of a series over an interval."""
+    half = 0.5 * (high - low)
+    argument = np.array([low + half, 0.0, half * (1.0 + 1e-14) + 1e-15 * high])
+    found = _compiled.polynomials(_compiled.VERSION, series[None], argument)[0]
+    return float(found[0]), float((abs(found[1]) + found[2]) * (1.0 + 1e-14) + 1e-15 * abs(found[0]))
