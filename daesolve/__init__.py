@@ -58,6 +58,7 @@ register("watches", "daesolve.contact.laws.shared_loads:SharedLoadWatch")
 register("watches", "daesolve.verification.step_watch:Glance")
 register("auditor", "daesolve.verification.auditor:Auditor")
 register("verification", "daesolve.verification.second_run:verified")
+register("certification", "daesolve.verification.enclosure.certifying:certified")
 register(
     "methods of systems",
     "daesolve.export.exporting:function",

@@ -4,6 +4,7 @@ from daesolve.contact.friction.support_balance import VariantState
 from daesolve.core.posing.events import Order
 from daesolve.core.posing.goals import AnyGoal
 from daesolve.core.posing.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector
+from daesolve.core.results.trajectory.certificate import Certificate, CertifiedEvent
 from daesolve.core.results.trajectory.findings import Audit, Finding, Verdict
 from daesolve.core.run.integration.run_options import RunOptions
 from daesolve.core.run.solving.solving import SolveOptions
@@ -14,6 +15,8 @@ from daesolve.plugins.bound_case import BoundCase
 __all__ = [
     "AnyGoal",
     "Audit",
+    "Certificate",
+    "CertifiedEvent",
     "Auxiliaries",
     "BoundCase",
     "ConsistentState",

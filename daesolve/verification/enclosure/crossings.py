@@ -7,6 +7,7 @@ enclosed by its value at the centre and its derivatives over the box around the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,11 @@ WIDER = 4
 
 
 class NotCertifiedError(ArithmeticError):
-    """Something cannot be proved; the message says what."""
+    """Something cannot be proved; the message says what, `before` are the events that can."""
+
+    def __init__(self, message: str, before: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.before = list(before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +104,7 @@ def cross(
     time: float,
     waiting: StateSet,
     p: list[Any],
+    index: int,
     guard: ca.Function,
     jump: ca.Function | None,
 ) -> Crossing:
@@ -112,8 +118,8 @@ def cross(
         The common time, s.
     waiting, p
         The set before, and the values.
-    guard
-        See `Equations.guard`.
+    index, guard
+        Which guard it is; see `Equations.guard`.
     jump
         See `Equations.jump`; None for an event at which nothing changes.
 
@@ -133,6 +139,7 @@ def cross(
     _, slope, (rate,) = evaluate(guard, [near], before.within, p)
     if not _upper(value) / _lower(rate) <= radius:
         raise NotCertifiedError("the event cannot be told from one that does not happen")
+    _refuse_others(equations, index, near, before.within, p)
     (at_centre,), *_ = evaluate(guard, [moment], centre, p)
     delay = -at_centre / rate
     by_state = IntervalMatrix.of_balls(_balls([-g / rate for g in slope])[None, :]) @ before.slopes
@@ -150,6 +157,17 @@ def cross(
     after = waiting.mapped(_balls(back), whole)
     assert len(after.centre) == n
     return Crossing(after, values, delays)
+
+
+def _refuse_others(
+    equations: Equations, index: int, near: Any, within: list[Any], p: list[Any]
+) -> None:
+    """Refuse to decide which of several guards is first."""
+    places, function = equations.moving
+    for place, value in zip(places, evaluate(function, [near], within, p)[0], strict=True):
+        if place != index and not value != 0:
+            other = equations.problem.guarded[place].name
+            raise NotCertifiedError(f"{other!r} may happen at the same instant")
 
 
 def _reset(

@@ -14,8 +14,8 @@ import numpy as np
 
 from daesolve.core.events.jumps import JumpFunction
 from daesolve.core.preparation.prepared import Prepared
+from daesolve.core.results.trajectory.certificate import Certificate, CertifiedEvent
 from daesolve.core.run.integration.record import Happening, RunRecord
-from daesolve.verification.enclosure.certificate import Certificate, CertifiedEvent
 from daesolve.verification.enclosure.crossings import Crossing, NotCertifiedError, cross
 from daesolve.verification.enclosure.equations import (
     Equations,
@@ -24,16 +24,18 @@ from daesolve.verification.enclosure.equations import (
     needed,
 )
 from daesolve.verification.enclosure.exact import evaluate, span_between, to_exact
-from daesolve.verification.enclosure.exact_start import exact_start
+from daesolve.verification.enclosure.exact_start import Manifold, exact_start
 from daesolve.verification.enclosure.state_sets import StateSet
 from daesolve.verification.enclosure.steps import Step, Stepping, Tables, apart, tables_of
 from daesolve.verification.enclosure.watching import stays_quiet
 
-ORDER = 24
+ORDER = 32
 """Of Taylor's polynomials: their remainders then are of the size of rounding of two doubles."""
-TOLERANCE = 1e-26
+TOLERANCE = 1e-28
 """What the remainder of a step may be, relative."""
-WIDEST = 1e-2
+DRAWN = 10
+"""After so many steps a set is drawn to the constraints."""
+WIDEST = 0.5
 """The half-width of a state, relative to its size (at least 1), at which nothing is left to say."""
 
 
@@ -68,26 +70,38 @@ def expected_events(prepared: Prepared, record: RunRecord) -> list[ExpectedEvent
     NotCertifiedError
         One of them cannot be enclosed; the message names it.
     """
-    problem, transitions = prepared.problem, prepared.transitions
+    problem = prepared.problem
     indices = {event.name: k for k, event in enumerate(problem.events)}
     firsts = np.concatenate([[0], np.cumsum([event.count for event in problem.events])])
     found: list[ExpectedEvent] = []
     for happening in record.events:
-        index = indices.get(happening.name)
-        if index is None:
-            raise NotCertifiedError(f"{happening.name!r}, which is no event of the system")
-        if len(happening.fired) != 1:
-            raise NotCertifiedError(f"{happening.name!r}, several guards of which pass together")
+        index = indices.get(happening.name, -1)
+        why = _obstacle(prepared, happening, index)
+        if why:
+            raise NotCertifiedError(f"{happening.name!r}, {why}", before=found)
         place = happening.fired[0]
         jump: JumpFunction | None = None
         if happening.after is not None:
-            if transitions is None or transitions.owner(index).decides:
-                raise NotCertifiedError(f"{happening.name!r}, which contacts decide")
-            jump = transitions.function((index,))
+            assert prepared.transitions is not None
+            jump = prepared.transitions.function((index,))
         fired = np.arange(problem.events[index].count) == place
         guard = int(firsts[index]) + place
         found.append(ExpectedEvent(happening.name, happening.time, guard, jump, fired.astype(float)))
     return found
+
+
+def _obstacle(prepared: Prepared, happening: Happening, index: int) -> str:
+    """Return why an event cannot be followed; empty if it can."""
+    if index < 0:
+        return "which is no event of the system"
+    if happening.time <= prepared.start_time:
+        return "which happens at the start"
+    if len(happening.fired) != 1:
+        return "several guards of which pass together"
+    transitions = prepared.transitions
+    if happening.after is not None and (transitions is None or transitions.owner(index).decides):
+        return "after which contacts decide"
+    return ""
 
 
 @dataclass
@@ -134,6 +148,7 @@ class Enclosure:
         """Enclose the motion as far as possible."""
         began = clock.process_time()
         prepared, n = self.prepared, self.equations.states
+        self._times: list[float] = []
         self._boxes: list[np.ndarray] = []
         self._events: list[CertifiedEvent] = []
         self._steps, self._time = 0, prepared.start_time
@@ -145,7 +160,7 @@ class Enclosure:
         names = prepared.problem.labels.states
         table = np.array(self._boxes).reshape(-1, self.equations.size, 3)
         return Certificate(
-            times=self.samples[: len(table)],
+            times=np.array(self._times),
             centres={name: table[:, k, 0] for k, name in enumerate(names[:n])},
             radii={name: table[:, k, 2] for k, name in enumerate(names[:n])},
             offsets={name: table[:, k, 1] for k, name in enumerate(names[:n])},
@@ -162,6 +177,7 @@ class Enclosure:
         state = np.concatenate(
             [prepared.start.state, [prepared.values[k] for k in equations.carried]]
         )
+        self._clear = -np.inf
         start = exact_start(
             equations, prepared.dynamics, self._time, state, p, given, self.radii
         )
@@ -184,8 +200,9 @@ class Enclosure:
             )
 
     def _sample_at_start(self, start: StateSet) -> None:
-        while len(self._boxes) < len(self.samples) and self.samples[len(self._boxes)] <= self._time:
-            self._boxes.append(start.box)
+        self._times = [time for time in self.samples.tolist() if time <= self._time]
+        self._boxes = [start.box for _ in self._times]
+        self._ahead = self.samples[len(self._times) :].tolist()[::-1]
 
     def _advance(
         self,
@@ -198,6 +215,7 @@ class Enclosure:
     ) -> StateSet:
         """Return the set at a time, without any event on the way."""
         stepping = Stepping(tables, p, ORDER, TOLERANCE)
+        manifold = Manifold(self.equations, self.prepared.dynamics, self._time, p)
         first = True
         while self._time < until:
             step = stepping.step(start, self._time, until)
@@ -207,6 +225,8 @@ class Enclosure:
             self._sample(step)
             start, first = step.at(apart(step.end, step.time)), False
             self._time, self._steps = step.end, self._steps + 1
+            if self._steps % DRAWN == 0:
+                start = manifold.drawn(self._time, start)
             sizes = np.maximum(np.abs(start.centre[:, 0]), 1.0)
             if not np.all(start.radii < WIDEST * sizes):
                 raise NotCertifiedError(f"the boxes are too wide from t = {self._time:.10g} s on")
@@ -236,23 +256,34 @@ class Enclosure:
             )
 
     def _sample(self, step: Step) -> None:
-        while len(self._boxes) < len(self.samples) and self.samples[len(self._boxes)] <= step.end:
-            moment = float(self.samples[len(self._boxes)])
-            self._boxes.append(step.box_at(apart(moment, step.time)))
+        while self._ahead and self._ahead[-1] <= step.end:
+            moment = self._ahead.pop()
+            if moment > self._clear:
+                self._times.append(moment)
+                self._boxes.append(step.box_at(apart(moment, step.time)))
 
     def _through(self, event: ExpectedEvent, reached: StateSet, p: list[Any]) -> Crossing:
         key = (id(event.jump), tuple(event.fired))
         jump = None if event.jump is None else self._jumps[key]
         try:
-            found = cross(
-                self.equations, event.time, reached, p, self._passing[event.guard], jump
-            )
+            passing = self._passing[event.guard]
+            found = cross(self.equations, event.time, reached, p, event.guard, passing, jump)
         except NotCertifiedError as reason:
             raise NotCertifiedError(
                 f"{event.name!r} at t = {event.time:.10g} s: {reason}"
             ) from None
         high, low, radius = found.delay
         width = float((abs(low) + radius) * (1.0 + 1e-15))
+        reach = abs(high) + width
+        if event.time - reach <= self._clear:
+            raise NotCertifiedError(
+                f"which of two events about t = {event.time:.10g} s is first cannot be decided"
+            )
+        # Beside an event, a sample may be before or after it.
+        self._clear = float(np.nextafter(event.time + reach, np.inf))
+        while self._times and self._times[-1] >= event.time - reach * (1.0 + 1e-15):
+            self._times.pop()
+            self._boxes.pop()
         self._events.append(CertifiedEvent(event.name, event.time, float(high), width))
         return found
 

@@ -88,27 +88,29 @@ class Equations:
         return function_of(name, list(self.symbols), dense, (["t", "s", "p"], names))
 
     @cached_property
-    def smooth(self) -> tuple[int, ...]:
-        """The guards that have a Taylor series and are not constant."""
+    def moving(self) -> tuple[tuple[int, ...], ca.Function]:
+        """The guards that vary along the motion, and a function of them."""
         t, s, _ = self.symbols
-        found: list[int] = []
-        for k in range(self.guards.numel()):
-            guard = self.guards[k]
-            if ca.depends_on(guard, ca.vertcat(t, s)):
-                found += [] if missing_in_series(self.function("guard", guard)) else [k]
-        return tuple(found)
+        moves = ca.which_depends(ca.vertcat(NOTHING, self.guards), ca.vertcat(t, s), 1, True)
+        return self._chosen([k for k, moved in enumerate(moves) if moved])
+
+    @cached_property
+    def smooth(self) -> tuple[int, ...]:
+        """Those of them that have a Taylor series."""
+        return tuple(
+            k
+            for k in self.moving[0]
+            if not missing_in_series(self.function("guard", self.guards[k]))
+        )
 
     @cached_property
     def others(self) -> tuple[tuple[int, ...], ca.Function]:
-        """The guards that move and have no series, and a function of them."""
-        t, s, _ = self.symbols
-        found = [
-            k
-            for k in range(self.guards.numel())
-            if k not in self.smooth and ca.depends_on(self.guards[k], ca.vertcat(t, s))
-        ]
-        column = ca.vertcat(NOTHING, *[self.guards[k] for k in found])
-        return tuple(found), self.function("others", column)
+        """Those that have none, and a function of them."""
+        return self._chosen([k for k in self.moving[0] if k not in self.smooth])
+
+    def _chosen(self, places: list[int]) -> tuple[tuple[int, ...], ca.Function]:
+        column = ca.vertcat(NOTHING, *[self.guards[k] for k in places])
+        return tuple(places), self.function("guards", column)
 
     @cached_property
     def motion(self) -> ca.Function:

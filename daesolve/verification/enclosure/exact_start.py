@@ -79,6 +79,40 @@ def exact_start(
     return found
 
 
+class Manifold:
+    """The constraints that hold all along, which draw sets back to where the motion is.
+
+    For a state x that fulfils r(x) = 0, x - A r(x) is x itself, whatever A is. So the image of a set
+    under this map contains every such state of it; with A the pseudo-inverse of the derivatives of r,
+    what the set has across the manifold is gone.
+    """
+
+    def __init__(
+        self, equations: Equations, dynamics: Dynamics, time: float, p: list[Any]
+    ) -> None:
+        self.levels = [
+            (_Level(equations, dynamics, time, p, residuals), columns)
+            for residuals, columns in constraint_levels(dynamics)
+            if residuals.numel()
+        ]
+
+    def drawn(self, time: float, found: StateSet) -> StateSet:
+        """Return a set that contains the states of another one that fulfil the constraints."""
+        for level, columns in self.levels:
+            level.moment = [to_exact((time, 0.0, 0.0))]
+            point = [to_exact(ball) for ball in found.point]
+            residuals, slopes = level.at(point)
+            inverse = np.zeros((len(point), len(residuals)))
+            inverse[columns] = np.linalg.pinv(slopes[:, columns, 0], rcond=INDEPENDENT)
+            moved = _times(inverse, residuals)
+            image = [from_exact(x - change) for x, change in zip(point, moved, strict=True)]
+            around = [to_exact(ball) for ball in found.box]
+            table = IntervalMatrix.of_balls(level.at(around)[1])
+            rest = IntervalMatrix.exact(np.eye(len(point))) + -(IntervalMatrix.exact(inverse) @ table)
+            found = found.mapped(np.array(image), rest)
+        return found
+
+
 class _Level:
     """The constraints of one level."""
 

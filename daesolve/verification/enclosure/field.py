@@ -115,13 +115,20 @@ class Field:
             first += 1
 
 
-def with_variations(function: ca.Function) -> ca.Function:
-    """Return the rates together with those of their derivatives by the start, column by column."""
+def with_variations(function: ca.Function, columns: Sequence[int]) -> ca.Function:
+    """Return the rates together with those of their derivatives by the start, column by column.
+
+    Parameters
+    ----------
+    function
+        (t, x, p) -> rates
+    columns
+        The states by whose start they are differentiated.
+    """
     t, x, p = (function.sx_in(k) for k in range(3))
-    n = x.numel()
-    variations = ca.SX.sym("v", n, n)  # pyright: ignore
+    variations = ca.SX.sym("v", x.numel(), len(columns))  # pyright: ignore
     rates = ca.densify(function(t, x, p))
-    slopes = ca.jtimes(rates, x, variations)
+    slopes = ca.jtimes(rates, x, variations) if columns else variations
     state = ca.vertcat(x, ca.vec(variations))
     return function_of(
         "variations",

@@ -28,10 +28,15 @@ HALVINGS = 60
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The instructions of a motion: with its guards, and with its derivatives by the start."""
+    """The instructions of a motion: with its guards, and with its derivatives by the start.
+
+    `columns` are the states on which rates depend; by the start of another one, only its own value
+    varies.
+    """
 
     plain: Instructions
     varied: Instructions
+    columns: tuple[int, ...]
 
 
 def tables_of(equations: Equations) -> Tables:
@@ -43,7 +48,9 @@ def tables_of(equations: Equations) -> Tables:
         An operation has no Taylor series; the message names it.
     """
     rates = equations.function("rates", equations.rates)
-    return Tables(instructions(equations.motion), instructions(with_variations(rates)))
+    columns = tuple(sorted(set(rates.jac_sparsity(0, 1).get_col())))
+    varied = with_variations(rates, columns)
+    return Tables(instructions(equations.motion), instructions(varied), columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +65,9 @@ class Step:
         When it begins and ends, s.
     centre
         (n, order + 1, 3) coefficients of the motion from the centre.
-    slopes
-        (n n, order + 1, 3) those of derivatives by the start, column by column, over the set.
+    slopes, columns
+        (n m, order + 1, 3) those of derivatives by the start of m states, column by column, over
+        the set; and which these are.
     remainder
         (n, 3) the coefficient of the remainder over `within`.
     within
@@ -73,6 +81,7 @@ class Step:
     end: float
     centre: np.ndarray
     slopes: np.ndarray
+    columns: tuple[int, ...]
     remainder: np.ndarray
     within: np.ndarray
     guards: np.ndarray
@@ -82,9 +91,11 @@ class Step:
         version = _compiled.VERSION
         with_rest = np.concatenate([self.centre, self.remainder[:, None]], axis=1)
         image = _compiled.polynomials(version, with_rest, h)
+        whole = np.zeros((len(image), len(image), 3))
+        whole[:, :, 0] = np.eye(len(image))
         slopes = _compiled.polynomials(version, self.slopes, h)
-        count = len(image)
-        return image, IntervalMatrix.of_balls(slopes.reshape(count, count, 3).transpose(1, 0, 2))
+        whole[:, self.columns] = slopes.reshape(-1, len(image), 3).transpose(1, 0, 2)
+        return image, IntervalMatrix.of_balls(whole)
 
     def at(self, h: np.ndarray) -> StateSet:
         """Return the set after h within the step."""
@@ -129,6 +140,9 @@ class Stepping:
     def __init__(self, tables: Tables, p: list[Any], order: int, tolerance: float) -> None:
         self.order, self.tolerance = order, tolerance
         self.plain, self.varied = Field(tables.plain, p), Field(tables.varied, p)
+        self.columns = tables.columns
+        self._unit = np.zeros((self.plain.states * len(self.columns), 3))
+        self._unit[:, 0] = np.eye(self.plain.states)[:, self.columns].T.ravel()
         self.proposed = 0.0
 
     @property
@@ -142,10 +156,10 @@ class Stepping:
         try:
             centre = self.plain.series(ball(time), start.point, order)[:n]
             around = self.plain.series(ball(time), start.box, order)
-            varied = self.varied.series(ball(time), np.concatenate([start.box, _unit(n)]), order)
+            varied = self.varied.series(ball(time), np.concatenate([start.box, self._unit]), order)
         except PoleError:
             return None
-        slopes, guards = varied[n : n + n * n], self.plain.followed(around)
+        slopes, guards = varied[n : n + len(self._unit)], self.plain.followed(around)
         length = self.proposed or self._guess(centre)
         for _ in range(HALVINGS):
             end = until if length >= until - time else time + min(length, 0.5 * (until - time))
@@ -171,7 +185,7 @@ class Stepping:
                 self.proposed = length * min(factor, 1.5)
             last = self.plain.followed(rows)[:, order + 1 :]
             whole = np.concatenate([guards, last], axis=1)
-            return Step(start, time, end, centre, slopes, remainder, within, whole)
+            return Step(start, time, end, centre, slopes, self.columns, remainder, within, whole)
         return None
 
     def _guess(self, centre: np.ndarray) -> float:
@@ -209,12 +223,6 @@ class Stepping:
                 return within, rows
             within = _wider(polynomial, 2.0 * moved + 1e-25)
         return None
-
-
-def _unit(n: int) -> np.ndarray:
-    found = np.zeros((n * n, 3))
-    found[:, 0] = np.eye(n).ravel()
-    return found
 
 
 def _between(span: np.ndarray) -> np.ndarray:

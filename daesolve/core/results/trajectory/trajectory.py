@@ -12,6 +12,7 @@ import numpy as np
 
 from daesolve.core.features import Extended, added
 from daesolve.core.results.displayable import Displayable
+from daesolve.core.results.trajectory.certificate import Certificate
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.in_words import (
     audit_line,
@@ -93,8 +94,8 @@ class Trajectory(Extended, Displayable, point="methods of runs"):
         The unit of each state, reaction and output.
     description
         A description of the run: formulation, solver, rates, tolerances, parameters and notes.
-    statistics, verification, audited
-        Cost, and the repeated run and the audit if there were any.
+    statistics, verification, audited, certificate
+        Cost, and the repeated run, the audit and the certificate if there were any.
     conditioning
         By goal, the smallest grip of its reaction over every accepted step: its pivot in the
         elimination, relative to its typical size. Zero is a loss of rank.
@@ -135,6 +136,7 @@ class Trajectory(Extended, Displayable, point="methods of runs"):
     statistics: Statistics
     verification: Verification | None = None
     audited: Audit | None = None
+    certificate: Certificate | None = None
     conditioning: Mapping[str, float] = field(default_factory=dict[str, float])
     degeneracy: Degeneracy | None = None
     peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])

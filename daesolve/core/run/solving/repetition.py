@@ -15,6 +15,8 @@ from daesolve.errors import OutOfRangeError, UnsupportedError
 
 VERIFICATION = "verification"
 """The point at which a feature adds what `verifier` returns."""
+CERTIFICATION = "certification"
+"""The point at which a feature adds what `certifier` returns."""
 Verifier = Callable[[Prepared, Trajectory, By, int | None], Trajectory]
 """Returns a run with its repetition, compared at so many samples at most; None stands for all."""
 
@@ -32,6 +34,20 @@ def verifier() -> Verifier:
         raise UnsupportedError(
             "the run is to be verified, but no installed feature verifies runs: leave out verify"
         )
+    return found[0]
+
+
+def certifier() -> Callable[..., Trajectory]:
+    """Return what makes certified runs, from the arguments of `solve`, the options in a mapping.
+
+    Raises
+    ------
+    UnsupportedError
+        Nothing does.
+    """
+    found = added(CERTIFICATION)
+    if not found:
+        raise UnsupportedError("no installed feature certifies runs: leave out certify")
     return found[0]
 
 

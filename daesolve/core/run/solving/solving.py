@@ -25,7 +25,7 @@ from daesolve.core.run.integration.sampling import At
 from daesolve.core.run.integration.simulation import Progress, simulate
 from daesolve.core.run.solving.early_ends import warned_of
 from daesolve.core.run.solving.progress import showing
-from daesolve.core.run.solving.repetition import check_verifier, repeating, verifier
+from daesolve.core.run.solving.repetition import certifier, check_verifier, repeating, verifier
 from daesolve.core.run.solving.stored_runs import Destination, begin
 from daesolve.core.solvers import Solver
 from daesolve.core.system.consistent_state import check_system
@@ -38,6 +38,7 @@ class SolveOptions(RunOptions, total=False):
     """The options of `solve` besides `until` and `initial`; see there for the last three."""
 
     verify: bool | Solver | str | None
+    certify: bool | None
     progress: Progress | bool | None
     store: Path | str | Destination | None
 
@@ -70,6 +71,10 @@ def solve(
         a tighter tolerance, which is cheaper but does not; or give a solver or its name. The run is
         audited as well (`Trajectory.audit`): if it contradicts the posed system, its outcome is
         `contradicted`.
+    certify
+        Also prove where the motion is: `Trajectory.certificate` has boxes that contain it at the
+        samples, and the times of events. `initial` and `parameters` may then have uncertain values,
+        {"x": (1.0, 1e-6)} for x = 1 within 1e-6. Needs `pip install 'daesolve[certify]'`.
     progress
         True shows a bar during the run, in a terminal or a notebook, and elsewhere ten lines on
         standard error. Or a function that is called after each segment with the time reached, the
@@ -104,6 +109,8 @@ def solve(
     """
     check_options("solve", options, more=tuple(SolveOptions.__annotations__))
     given: SolveOptions = {**options}
+    if given.pop("certify", None):
+        return certifier()(system, until, initial, given)
     store, verify = given.pop("store", None), given.pop("verify", None)
     progress = given.pop("progress", None)
     request, at = requested(until, initial, given)

@@ -12,7 +12,10 @@ from daesolve.errors import check_names
 
 @dataclass(frozen=True, eq=False)
 class CertifiedEvent:
-    """An event that happens, and when: within `radius` of time + offset, s."""
+    """An event that happens, and when: within `radius` of time + offset, s.
+
+    `time` is a double; the offset is what is missing to the middle.
+    """
 
     name: str
     time: float

@@ -1,0 +1,121 @@
+"""Certified runs: a run, and the boxes in which it is proved to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from daesolve.core.formulations import Feedback
+from daesolve.core.preparation.preparing import prepare
+from daesolve.core.preparation.request import Request, with_inputs
+from daesolve.core.results.trajectory.certificate import Certificate
+from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.run.integration.run_options import requested
+from daesolve.core.run.integration.simulation import simulate_recorded
+from daesolve.core.run.solving.solving import solve
+from daesolve.core.system.system import System
+from daesolve.errors import OutOfRangeError, UnsupportedError
+from daesolve.verification.enclosure.crossings import NotCertifiedError
+from daesolve.verification.enclosure.enclosing import Enclosure, expected_events
+from daesolve.verification.enclosure.exact import flint
+
+
+def certified(
+    system: System, until: float, initial: Any, options: Mapping[str, Any]
+) -> Trajectory:
+    """Return a run with its certificate; see `solve`.
+
+    Parameters
+    ----------
+    system, until, initial, options
+        As in `solve`; start values and parameters may be pairs of a middle and a half-width.
+
+    Raises
+    ------
+    OutOfRangeError
+        A half-width is not a finite number >= 0, or the run goes backwards in time.
+    UnsupportedError
+        The equations have an operation without a rule for balls.
+    MissingBackendError
+        python-flint is not installed.
+    """
+    flint()
+    options = dict(options)
+    radii: dict[str, float] = {}
+    if isinstance(initial, Mapping):
+        initial, wide = parted("initial", initial)
+        radii |= wide
+    if options.get("parameters"):
+        options["parameters"], wide = parted("parameters", options["parameters"])
+        radii |= wide
+    run = solve(system, until, initial, **options)
+    asked = {name: value for name, value in options.items() if name not in OF_SOLVE}
+    request = requested(until, initial, asked)[0]
+    return replace(run, certificate=certificate_of(system, request, run, radii))
+
+
+OF_SOLVE = ("verify", "progress", "store")
+"""The options of `solve` that are not those of a run."""
+
+
+def certificate_of(
+    system: System, request: Request, run: Trajectory, radii: Mapping[str, float]
+) -> Certificate:
+    """Return the certificate of a run.
+
+    Parameters
+    ----------
+    system, request
+        What was run.
+    run
+        Its trajectory.
+    radii
+        The half-widths of uncertain start values and parameters, by name.
+    """
+    system, request = with_inputs(system, replace(request, formulation=Feedback(), solver=None))
+    prepared = prepare(system, request)
+    if prepared.until < prepared.start_time:
+        raise OutOfRangeError("a certified run goes forwards in time")
+    if any(row.law is not None for row in system.dynamics.drives):
+        raise UnsupportedError("a law called in Python cannot be certified: have it traced")
+    end = min(run.end_time, prepared.until)
+    record = simulate_recorded(replace(prepared, until=end))[1]
+    samples = np.unique(run.times)
+    message = ""
+    try:
+        events = expected_events(prepared, record)
+    except NotCertifiedError as reason:
+        events, message = reason.before, f"it cannot follow {reason}"
+    enclosure = Enclosure(prepared, events, samples[samples <= end], radii)
+    found = enclosure.certificate(end if not message else events_end(record, len(events), end), request.initial)
+    return replace(found, message=found.message or message)
+
+
+def events_end(record: Any, count: int, end: float) -> float:
+    """Return the time before the first event that cannot be followed."""
+    return record.events[count].time if count < len(record.events) else end
+
+
+def parted(option: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:
+    """Return values, and the half-widths of those that are pairs.
+
+    Raises
+    ------
+    OutOfRangeError
+        A half-width is not a finite number >= 0.
+    """
+    middles: dict[str, Any] = {}
+    radii: dict[str, float] = {}
+    for name, value in values.items():
+        middles[name] = value
+        if isinstance(value, tuple):
+            if len(value) != 2 or not (np.isfinite(value[1]) and value[1] >= 0.0):
+                raise OutOfRangeError(
+                    f"{option}[{name!r}] is {value!r}, but must be a number, or a pair of a number "
+                    "and its half-width >= 0"
+                )
+            middles[name], radii[name] = value
+    return middles, radii
