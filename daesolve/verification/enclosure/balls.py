@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from daesolve.core.expressions.compilation import OPTIONS
 
-INLINE = {"inline": "always", **OPTIONS}
+INLINE = {"forceinline": True, **OPTIONS}
 EPSILON = 2.0**-103
 """A bound of the relative error of a sum or a product of centres, 8 u^2 with u = 2^-53; those of
 the algorithms are 3 u^2 and 5 u^2, to first order."""

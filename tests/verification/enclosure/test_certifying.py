@@ -1,0 +1,122 @@
+"""Certified runs against closed forms and 40-digit references."""
+
+import flint
+import mpmath
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.errors import OutOfRangeError
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    q = ds.coordinates(x="m", y="m")
+    p = ds.parameters(mass=(1.0, "kg"), length=(1.0, "m"), gravity=(9.81, "m/s^2"))
+    rod = ds.Holonomic("rod", q.x**2 + q.y**2 - p.length**2)
+    kinetic = p.mass * (q.dot.x**2 + q.dot.y**2) / 2
+    return ds.MechanicalSystem(
+        q, p, kinetic=kinetic, potential=p.mass * p.gravity * q.y, goals=[rod]
+    )
+
+
+def ball(**options):
+    q = ds.coordinates(y="m")
+    p = ds.parameters(gravity=(10.0, "m/s^2"), restitution=(0.8, ""))
+    ground = ds.Holonomic("ground", q.y)
+    reset = ds.Reset(impose=[ground], restitution=p.restitution)
+    bounce = ds.Event("bounce", q.y, ds.FALLING, reset)
+    return ds.MechanicalSystem(
+        q, p, kinetic=q.dot.y**2 / 2, potential=p.gravity * q.y, events=[bounce], **options
+    )
+
+
+def released(time):
+    """Return x of the pendulum that is released at x = -1, y = 0, in 50 digits."""
+    with mpmath.workdps(50):
+        w = mpmath.sqrt(mpmath.mpf(9.81))
+        m = mpmath.mpf(1) / 2
+        # From the lowest point: sin(half angle) = k sn(w t + K), with k^2 = 1/2.
+        quarter = mpmath.ellipk(m)
+        s = mpmath.sqrt(m) * mpmath.ellipfun("sn", w * mpmath.mpf(time) + quarter, m=m)
+        return -2 * s * mpmath.sqrt(1 - s * s)
+
+
+def holds(certificate, name, sample, number):
+    """Return whether a box contains a number of mpmath."""
+    with mpmath.workdps(50):
+        middle = mpmath.mpf(float(certificate.centres[name][sample]))
+        middle += mpmath.mpf(float(certificate.offsets[name][sample]))
+        return abs(number - middle) <= mpmath.mpf(float(certificate.radii[name][sample]))
+
+
+def test_boxes_of_a_pendulum_contain_elliptic_functions_and_are_narrow(pendulum):
+    found = ds.solve(pendulum, 10.0, {"x": -1.0, "x_dot": 0.0}, at=np.linspace(0, 10, 21), certify=True)
+    certificate = found.certificate
+    assert certificate.complete
+    assert certificate.width < 1e-20
+    assert all(holds(certificate, "x", k, released(t)) for k, t in enumerate(certificate.times))
+
+
+def test_a_wrong_number_is_outside_of_the_boxes(pendulum):
+    found = ds.solve(pendulum, 2.0, {"x": -1.0, "x_dot": 0.0}, at=[2.0], certify=True)
+    assert not holds(found.certificate, "x", 0, released(2.0) * (1 + mpmath.mpf(2) ** -80))
+
+
+def test_times_of_impacts_contain_the_closed_form():
+    run = ds.solve(ball(), 8.0, {"y": 5.0, "y_dot": 0.0}, certify=True)
+    arb, e = flint.arb, flint.arb(0.8)
+    exactly, flight = arb(1), arb(2)
+    assert len(run.certificate.events) == 10
+    for event in run.certificate.events:
+        middle = arb(event.time) + arb(event.offset)
+        assert abs(middle - exactly) <= arb(event.radius)
+        assert event.radius < 1e-20
+        flight = flight * e
+        exactly = exactly + flight
+
+
+def test_uncertain_starts_and_parameters_contain_every_member():
+    start, gravity = (5.0, 1e-3), (10.0, 1e-3)
+    run = ds.solve(
+        ball(), 6.0, {"y": start, "y_dot": 0.0}, parameters={"gravity": gravity}, certify=True
+    )
+    certificate, generator = run.certificate, np.random.default_rng(1)
+    assert certificate.complete
+    low, high = certificate.bounds("y")
+    used = 0.0
+    for _ in range(8):
+        y, g = (m + r * generator.choice([-1.0, 1.0]) for m, r in (start, gravity))
+        member = ds.solve(
+            ball(), 6.0, {"y": y, "y_dot": 0.0}, parameters={"gravity": g}, at=certificate.times
+        )
+        rows = np.searchsorted(member.times, certificate.times)
+        values = member["y"][rows]
+        # The member is computed in doubles.
+        assert np.all(values >= low - 1e-12)
+        assert np.all(values <= high + 1e-12)
+        used = max(used, np.max(np.abs(values - certificate.centres["y"]) / certificate.radii["y"]))
+        for event, other in zip(certificate.events, member.events, strict=True):
+            assert abs(other.time - event.time) <= event.radius + abs(event.offset) + 1e-12
+    # The boxes are not much wider than what they have to contain.
+    assert used > 0.5
+
+
+def test_samples_beside_an_event_are_left_out():
+    run = ds.solve(ball(), 2.0, {"y": 5.0, "y_dot": 0.0}, at=[0.5, 1.0, 1.5], certify=True)
+    assert run.certificate.times.tolist() == [0.5, 1.5, 2.0][: len(run.certificate.times)]
+
+
+def test_a_graze_is_not_certified_and_the_message_says_so():
+    q = ds.coordinates(x="m")
+    watch = ds.Event("watch", q.x - 1.0, ds.EITHER)
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, events=[watch])
+    run = ds.solve(system, 3.0, {"x": 0.0, "x_dot": 1.0}, certify=True)
+    assert not run.certificate.complete
+    assert "'watch'" in run.certificate.message
+    assert run.certificate.until < np.pi / 2
+
+
+def test_a_half_width_that_is_negative_is_refused(pendulum):
+    with pytest.raises(OutOfRangeError, match="half-width"):
+        ds.solve(pendulum, 1.0, {"x": (-1.0, -1e-3)}, certify=True)
