@@ -15,10 +15,10 @@ from daesolve.plugins.bound_case import BoundCase
 __all__ = [
     "AnyGoal",
     "Audit",
-    "Certificate",
-    "CertifiedEvent",
     "Auxiliaries",
     "BoundCase",
+    "Certificate",
+    "CertifiedEvent",
     "ConsistentState",
     "DifferentiableVector",
     "Finding",

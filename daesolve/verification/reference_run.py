@@ -18,14 +18,13 @@ precision while the equations were built; then `ReferenceRun.residuals` show abo
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Unpack
 
 import casadi as ca
 import numpy as np
 
-from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import Feedback
 from daesolve.core.posing.value_names import ValueKind

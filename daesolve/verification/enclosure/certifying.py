@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,9 +23,7 @@ from daesolve.verification.enclosure.enclosing import Enclosure, expected_events
 from daesolve.verification.enclosure.exact import flint
 
 
-def certified(
-    system: System, until: float, initial: Any, options: Mapping[str, Any]
-) -> Trajectory:
+def certified(system: System, until: float, initial: Any, options: Mapping[str, Any]) -> Trajectory:
     """Return a run with its certificate; see `solve`.
 
     Parameters
@@ -46,7 +44,7 @@ def certified(
     options = dict(options)
     radii: dict[str, float] = {}
     if isinstance(initial, Mapping):
-        initial, wide = parted("initial", initial)
+        initial, wide = parted("initial", cast("Mapping[str, Any]", initial))
         radii |= wide
     if options.get("parameters"):
         options["parameters"], wide = parted("parameters", options["parameters"])
@@ -89,14 +87,11 @@ def certificate_of(
         events = expected_events(prepared, record)
     except NotCertifiedError as reason:
         events, message = reason.before, f"it cannot follow {reason}"
+    if message:
+        end = record.events[len(events)].time
     enclosure = Enclosure(prepared, events, samples[samples <= end], radii)
-    found = enclosure.certificate(end if not message else events_end(record, len(events), end), request.initial)
+    found = enclosure.certificate(end, request.initial)
     return replace(found, message=found.message or message)
-
-
-def events_end(record: Any, count: int, end: float) -> float:
-    """Return the time before the first event that cannot be followed."""
-    return record.events[count].time if count < len(record.events) else end
 
 
 def parted(option: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:
@@ -112,10 +107,11 @@ def parted(option: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict
     for name, value in values.items():
         middles[name] = value
         if isinstance(value, tuple):
-            if len(value) != 2 or not (np.isfinite(value[1]) and value[1] >= 0.0):
+            pair = cast("tuple[Any, ...]", value)
+            if len(pair) != 2 or not (np.isfinite(pair[1]) and pair[1] >= 0.0):
                 raise OutOfRangeError(
                     f"{option}[{name!r}] is {value!r}, but must be a number, or a pair of a number "
                     "and its half-width >= 0"
                 )
-            middles[name], radii[name] = value
+            middles[name], radii[name] = pair
     return middles, radii

@@ -1,8 +1,8 @@
 """Sets that pass a guard: every state at its own instant, the reset, and back to the common time.
 
 A set that waits at time t is taken along the motion to where the guard is zero, reset, and taken
-back along the motion of the new mode, so that time stays one number. The whole is a map of the state,
-enclosed by its value at the centre and its derivatives over the box around the set.
+back along the motion of the new mode, so that time stays one number. The whole is a map of the
+state, enclosed by its value at the centre and its derivatives over the box around the set.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def short_motion(
     within = box
     for _ in range(WIDER):
         rates, _ = evaluate(equations.slopes, [moment + span], within, p)
-        within = [x + arb(0, inflated) * f + arb(0, 1e-300) for x, f in zip(box, rates, strict=True)]
+        reach = arb(0, inflated)
+        within = [x + reach * f + arb(0, 1e-300) for x, f in zip(box, rates, strict=True)]
         rates, slopes = evaluate(equations.slopes, [moment + span], within, p)
         moved = [x + span * f for x, f in zip(box, rates, strict=True)]
         if all(w.is_finite() and w.contains(m) for w, m in zip(within, moved, strict=True)):
@@ -165,7 +166,7 @@ def _refuse_others(
     """Refuse to decide which of several guards is first."""
     places, function = equations.moving
     for place, value in zip(places, evaluate(function, [near], within, p)[0], strict=True):
-        if place != index and not value != 0:
+        if place != index and value.contains(0):
             other = equations.problem.guarded[place].name
             raise NotCertifiedError(f"{other!r} may happen at the same instant")
 

@@ -84,9 +84,9 @@ def expected_events(prepared: Prepared, record: RunRecord) -> list[ExpectedEvent
         if happening.after is not None:
             assert prepared.transitions is not None
             jump = prepared.transitions.function((index,))
-        fired = np.arange(problem.events[index].count) == place
+        fired = (np.arange(problem.events[index].count) == place).astype(float)
         guard = int(firsts[index]) + place
-        found.append(ExpectedEvent(happening.name, happening.time, guard, jump, fired.astype(float)))
+        found.append(ExpectedEvent(happening.name, happening.time, guard, jump, fired))
     return found
 
 
@@ -139,9 +139,7 @@ class Enclosure:
         moving = depending(plain, list(distinct.values())) & self._read
         self.equations = Equations(problem, tuple(sorted(uncertain | moving)))
         self.guards = problem.guarded
-        self._jumps = {
-            key: self.equations.jump(*value) for key, value in distinct.items()
-        }
+        self._jumps = {key: self.equations.jump(*value) for key, value in distinct.items()}
         self._passing = {e.guard: self.equations.guard(e.guard) for e in self.events}
 
     def certificate(self, until: float, given: Collection[str]) -> Certificate:
@@ -178,9 +176,7 @@ class Enclosure:
             [prepared.start.state, [prepared.values[k] for k in equations.carried]]
         )
         self._clear = -np.inf
-        start = exact_start(
-            equations, prepared.dynamics, self._time, state, p, given, self.radii
-        )
+        start = exact_start(equations, prepared.dynamics, self._time, state, p, given, self.radii)
         self._sample_at_start(start)
         tables = tables_of(equations)
         just: int | None = None
@@ -193,8 +189,8 @@ class Enclosure:
 
     def _check(self, event: ExpectedEvent, p: list[Any]) -> None:
         """Refuse to go on with a choice that is not decided."""
-        undecided = [k for k in self._read if k not in self.equations.carried and not p[k].is_finite()]
-        if undecided:
+        read = self._read - {*self.equations.carried}
+        if not all(p[k].is_finite() for k in read):
             raise NotCertifiedError(
                 f"what {event.name!r} chooses at t = {event.time:.10g} s cannot be decided"
             )
@@ -248,7 +244,7 @@ class Enclosure:
         if places:
             moment = [span_between(step.time, step.end)]
             values = evaluate(function, moment, [to_exact(ball) for ball in step.within], p)[0]
-            fires += [k for k, value in zip(places, values, strict=True) if not value != 0]
+            fires += [k for k, value in zip(places, values, strict=True) if value.contains(0)]
         if fires:
             raise NotCertifiedError(
                 f"whether {self.guards[fires[0]].name!r} happens between t = {step.time:.10g} and "

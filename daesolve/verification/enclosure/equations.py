@@ -1,4 +1,4 @@
-"""The equations of a certified motion: without feedback, in states and in what is carried with them.
+"""The equations of a certified motion: without feedback, in states and what is carried with them.
 
 On the manifold of the constraints, feedback is zero: without it the motion is the same, and errors
 of the arithmetic are not fed back. Carried values are constant between events: uncertain
@@ -168,8 +168,8 @@ def needed(equations: Equations, columns: Sequence[ca.SX]) -> set[int]:
     return set(pattern.get_col())
 
 
-def as_exact(values: Sequence[float]) -> list[Any]:
+def as_exact(values: np.ndarray) -> list[Any]:
     """Return doubles as balls without radius."""
     from daesolve.verification.enclosure.exact import exact
 
-    return [exact(value) for value in values]
+    return [exact(value) for value in values.tolist()]

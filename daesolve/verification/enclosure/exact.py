@@ -12,6 +12,7 @@ import numpy as np
 
 from daesolve.core.expressions import operations
 from daesolve.core.expressions.translation import Table, integer_power, translate
+from daesolve.core.solvers.heyoka_code import ARITHMETIC
 from daesolve.errors import MissingBackendError
 
 PRECISION = 160
@@ -93,10 +94,9 @@ def _power(a: Any, b: Any) -> Any:
     return a**b
 
 
-def _decided(a: Any, b: Any, holds: bool, fails: bool) -> Any:
-    if not (holds or fails):
-        return flint().arb("nan")
-    return exact(1.0 if holds else 0.0)
+def _decided(*, holds: bool, fails: bool) -> Any:
+    """Return whether something holds, which balls may leave open."""
+    return exact(float(holds)) if holds or fails else flint().arb("nan")
 
 
 def _if_else_zero(a: Any, b: Any) -> Any:
@@ -132,56 +132,86 @@ def _fmod(a: Any, b: Any) -> Any:
     return a - b * _whole(quotient.floor() if quotient >= 0 else quotient.ceil())
 
 
+def _less(a: Any, b: Any) -> Any:
+    return _decided(holds=a < b, fails=a >= b)
+
+
+def _at_most(a: Any, b: Any) -> Any:
+    return _decided(holds=a <= b, fails=a > b)
+
+
+def _equal(a: Any, b: Any) -> Any:
+    return _decided(holds=a == b, fails=a != b)
+
+
+def _unequal(a: Any, b: Any) -> Any:
+    return _decided(holds=a != b, fails=a == b)
+
+
+def _not(a: Any) -> Any:
+    return _decided(holds=a == 0, fails=a != 0)
+
+
+def _and(a: Any, b: Any) -> Any:
+    return _decided(holds=a != 0 and b != 0, fails=a == 0 or b == 0)
+
+
+def _or(a: Any, b: Any) -> Any:
+    return _decided(holds=a != 0 or b != 0, fails=a == 0 and b == 0)
+
+
+def _square(a: Any) -> Any:
+    return a * a
+
+
+def _hypot(a: Any, b: Any) -> Any:
+    return (a * a + b * b).sqrt()
+
+
+def _floor(a: Any) -> Any:
+    return _whole(a.floor())
+
+
+def _ceiling(a: Any) -> Any:
+    return _whole(a.ceil())
+
+
+OWN = (
+    "sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin",
+    "acos", "atan", "asinh", "acosh", "atanh", "erf",
+)  # fmt: skip
+"""The functions that python-flint calls as CasADi does."""
+
+
 @cache
 def table() -> Table:
     """Return the rule of each operation."""
     arb = flint().arb
-    return {
-        ca.OP_ASSIGN: lambda a: a,
-        ca.OP_ADD: lambda a, b: a + b,
-        ca.OP_SUB: lambda a, b: a - b,
-        ca.OP_MUL: lambda a, b: a * b,
-        ca.OP_DIV: lambda a, b: a / b,
-        ca.OP_NEG: lambda a: -a,
-        ca.OP_SQ: lambda a: a * a,
-        ca.OP_TWICE: lambda a: a + a,
-        ca.OP_INV: lambda a: 1 / a,
-        ca.OP_SQRT: arb.sqrt,
-        ca.OP_EXP: arb.exp,
-        ca.OP_EXPM1: arb.expm1,
-        ca.OP_LOG: arb.log,
-        ca.OP_LOG1P: arb.log1p,
-        ca.OP_SIN: arb.sin,
-        ca.OP_COS: arb.cos,
-        ca.OP_TAN: arb.tan,
-        ca.OP_SINH: arb.sinh,
-        ca.OP_COSH: arb.cosh,
-        ca.OP_TANH: arb.tanh,
-        ca.OP_ASIN: arb.asin,
-        ca.OP_ACOS: arb.acos,
-        ca.OP_ATAN: arb.atan,
-        ca.OP_ASINH: arb.asinh,
-        ca.OP_ACOSH: arb.acosh,
-        ca.OP_ATANH: arb.atanh,
-        ca.OP_ERF: arb.erf,
-        ca.OP_ATAN2: _angle,
-        ca.OP_POW: _power,
-        ca.OP_CONSTPOW: _power,
-        ca.OP_HYPOT: lambda a, b: (a * a + b * b).sqrt(),
-        ca.OP_LT: lambda a, b: _decided(a, b, a < b, a >= b),
-        ca.OP_LE: lambda a, b: _decided(a, b, a <= b, a > b),
-        ca.OP_EQ: lambda a, b: _decided(a, b, a == b, a != b),
-        ca.OP_NE: lambda a, b: _decided(a, b, a != b, a == b),
-        ca.OP_NOT: lambda a: _decided(a, a, a == 0, a != 0),
-        ca.OP_AND: lambda a, b: _decided(a, b, a != 0 and b != 0, a == 0 or b == 0),
-        ca.OP_OR: lambda a, b: _decided(a, b, a != 0 or b != 0, a == 0 and b == 0),
-        ca.OP_IF_ELSE_ZERO: _if_else_zero,
-        ca.OP_FABS: abs,
-        ca.OP_COPYSIGN: _copysign,
-        ca.OP_FMIN: lambda a, b: a.min(b),
-        ca.OP_FMAX: lambda a, b: a.max(b),
-        ca.OP_FLOOR: lambda a: _whole(a.floor()),
-        ca.OP_CEIL: lambda a: _whole(a.ceil()),
-        ca.OP_FMOD: _fmod,
-        ca.OP_SIGN: _sign,
-    }  # fmt: skip
+    own = {getattr(ca, f"OP_{name.upper()}"): getattr(arb, name) for name in OWN}
+    return (
+        ARITHMETIC
+        | own
+        | {
+            ca.OP_SQ: _square,
+            ca.OP_ATAN2: _angle,
+            ca.OP_POW: _power,
+            ca.OP_CONSTPOW: _power,
+            ca.OP_HYPOT: _hypot,
+            ca.OP_LT: _less,
+            ca.OP_LE: _at_most,
+            ca.OP_EQ: _equal,
+            ca.OP_NE: _unequal,
+            ca.OP_NOT: _not,
+            ca.OP_AND: _and,
+            ca.OP_OR: _or,
+            ca.OP_IF_ELSE_ZERO: _if_else_zero,
+            ca.OP_FABS: abs,
+            ca.OP_COPYSIGN: _copysign,
+            ca.OP_FMIN: arb.min,
+            ca.OP_FMAX: arb.max,
+            ca.OP_FLOOR: _floor,
+            ca.OP_CEIL: _ceiling,
+            ca.OP_FMOD: _fmod,
+            ca.OP_SIGN: _sign,
+        }
+    )

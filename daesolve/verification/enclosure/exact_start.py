@@ -1,8 +1,8 @@
 """A consistent start, proved: what the user gave is kept to the last digit, the rest follows.
 
-Of the states that were not given, as many follow from the constraints as these determine; the others
-keep their values. That there is one solution near the double one, and where, shows Krawczyk's
-operator, first for the positions, then for the velocities.
+Of the states that were not given, as many follow from the constraints as these determine; the
+others keep their values. Krawczyk's operator shows that there is one solution near the double one,
+and where: first for the positions, then for the velocities.
 """
 
 from __future__ import annotations
@@ -82,14 +82,12 @@ def exact_start(
 class Manifold:
     """The constraints that hold all along, which draw sets back to where the motion is.
 
-    For a state x that fulfils r(x) = 0, x - A r(x) is x itself, whatever A is. So the image of a set
-    under this map contains every such state of it; with A the pseudo-inverse of the derivatives of r,
-    what the set has across the manifold is gone.
+    For a state x that fulfils r(x) = 0, x - A r(x) is x itself, whatever A is. So the image of a
+    set under this map contains every such state of it; with A the pseudo-inverse of the derivatives
+    of r, what the set has across the manifold is gone.
     """
 
-    def __init__(
-        self, equations: Equations, dynamics: Dynamics, time: float, p: list[Any]
-    ) -> None:
+    def __init__(self, equations: Equations, dynamics: Dynamics, time: float, p: list[Any]) -> None:
         self.levels = [
             (_Level(equations, dynamics, time, p, residuals), columns)
             for residuals, columns in constraint_levels(dynamics)
@@ -108,8 +106,9 @@ class Manifold:
             image = [from_exact(x - change) for x, change in zip(point, moved, strict=True)]
             around = [to_exact(ball) for ball in found.box]
             table = IntervalMatrix.of_balls(level.at(around)[1])
-            rest = IntervalMatrix.exact(np.eye(len(point))) + -(IntervalMatrix.exact(inverse) @ table)
-            found = found.mapped(np.array(image), rest)
+            across = IntervalMatrix.exact(inverse) @ table
+            along = IntervalMatrix.exact(np.eye(len(point))) + -across
+            found = found.mapped(np.array(image), along)
         return found
 
 
@@ -222,7 +221,8 @@ class _Level:
             for k, size in zip(moved, tried, strict=True):
                 box[k] = base[k] + arb(0, size)
             slopes = IntervalMatrix.of_balls(self.at(box)[1][rows][:, moved])
-            rest = (IntervalMatrix.exact(inverse) @ slopes) + IntervalMatrix.exact(-np.eye(len(moved)))
+            rest = IntervalMatrix.exact(inverse) @ slopes
+            rest = rest + IntervalMatrix.exact(-np.eye(len(moved)))
             reach = rest.size @ np.array([float(size) for size in tried]) * 1.001
             images = [base[k] - step + arb(0, float(r))
                       for k, step, r in zip(moved, steps, reach, strict=True)]  # fmt: skip

@@ -16,8 +16,8 @@ from daesolve.verification.enclosure import ball_series
 from daesolve.verification.enclosure.ball_series import COMPLETE, POLE
 from daesolve.verification.enclosure.exact import (
     evaluate,
-    function_value,
     from_exact,
+    function_value,
     to_exact,
 )
 

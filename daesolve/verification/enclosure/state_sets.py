@@ -1,7 +1,7 @@
 """Sets of states that follow a motion without growing by their own wrapping (Lohner 1992).
 
-A set is {c + C r0 + B r: |r0| <= start, |r| <= rest}: C carries what was uncertain at the start, and
-the frame B, orthogonal but for rounding, what steps have added. The centre c is exact, in two
+A set is {c + C r0 + B r: |r0| <= start, |r| <= rest}: C carries what was uncertain at the start,
+and the frame B, orthogonal but for rounding, what steps have added. The centre c is exact, in two
 doubles for each state.
 """
 
@@ -90,8 +90,9 @@ class StateSet:
             square = np.zeros((len(image), max(edges.shape[1], len(image))))
             square[:, : edges.shape[1]] = edges[:, order] / scale
             frame = np.linalg.qr(square, mode="complete")[0]
+        new = IntervalMatrix.exact(np.diag(added))
         rest = spread_of(inverse_spread(frame, framed), self.rest)
-        rest += spread_of(inverse_spread(frame, IntervalMatrix.exact(np.diag(added))), np.ones(len(image)))
+        rest += spread_of(inverse_spread(frame, new), np.ones(len(image)))
         return StateSet(image[:, :2].copy(), carried.centre, self.start, frame, rest * UP)
 
 

@@ -1,8 +1,8 @@
 """A step of a motion, enclosed: Taylor's polynomial, its remainder, and its derivatives.
 
 The remainder is that of the whole step: over a box D that contains the motion from every state of
-the set (Nedialkov, Jackson and Pryce 2001, doi 10.1023/A:1011445221420), and which is proved to do so
-by the polynomial and the remainder staying within it.
+the set (Nedialkov, Jackson and Pryce 2001, doi 10.1023/A:1011445221420). It is proved to do so by
+the polynomial and the remainder staying within it.
 """
 
 from __future__ import annotations
@@ -208,7 +208,8 @@ class Stepping:
         power = ball(0.0, float((span[0] * (1.0 + 1e-15)) ** (self.order + 1)))
         moment = ball(time) + reach - ball(0.0)
         moment[2] *= UP
-        within = _wider(polynomial, 1e-3 * polynomial[:, 2] + 1e-20 * np.abs(polynomial[:, 0]) + 1e-25)
+        more = 1e-3 * polynomial[:, 2] + 1e-20 * np.abs(polynomial[:, 0]) + 1e-25
+        within = _wider(polynomial, more)
         for _ in range(ATTEMPTS):
             try:
                 rows = self.plain.series(moment, within, self.order + 1)

@@ -59,4 +59,5 @@ def _over(series: np.ndarray, low: float, high: float) -> tuple[float, float]:
     half = 0.5 * (high - low)
     argument = np.array([low + half, 0.0, half * (1.0 + 1e-14) + 1e-15 * high])
     found = _compiled.polynomials(_compiled.VERSION, series[None], argument)[0]
-    return float(found[0]), float((abs(found[1]) + found[2]) * (1.0 + 1e-14) + 1e-15 * abs(found[0]))
+    width = (abs(found[1]) + found[2]) * (1.0 + 1e-14) + 1e-15 * abs(found[0])
+    return float(found[0]), float(width)

@@ -4,14 +4,14 @@ import flint
 import numpy as np
 import pytest
 
+from daesolve.core.expressions.translation import function_of
 from daesolve.core.solvers.taylor_kernel.instructions import instructions
 from daesolve.verification.enclosure.exact import exact, from_exact, to_exact
 from daesolve.verification.enclosure.field import Field, PoleError
-from daesolve.core.expressions.translation import function_of
 
 LEAST_TOLD = 2.0**-107
-"""The largest rounding of a sum of balls without radius is at least this part of it, were there many
-of them: a ball whose radius leaves it out would be found."""
+"""The largest rounding among many results is at least this part of one: a radius that leaves it out
+would be found."""
 
 
 def field_of(expression, arguments):
@@ -55,8 +55,10 @@ def test_balls_contain_what_400_bits_give_and_are_hardly_larger(name):
 
     operation = OPERATIONS[name]
     x = ca.SX.sym("x", 2)
-    expression = ca.sin(x[0] * x[1]) if name == "sine" else (
-        ca.sqrt(x[0] ** 2 + x[1] ** 2) if name == "root" else operation(x[0], x[1])
+    expression = (
+        ca.sin(x[0] * x[1])
+        if name == "sine"
+        else (ca.sqrt(x[0] ** 2 + x[1] ** 2) if name == "root" else operation(x[0], x[1]))
     )
     field, generator = field_of(expression, x), np.random.default_rng(5)
     largest = 0.0
@@ -87,7 +89,10 @@ def test_wide_balls_contain_the_results_of_their_members(name):
         balls = random_balls(generator, 2, wide=1e-3)
         found = to_exact(value(field, balls))
         for corner in generator.choice([-1.0, 1.0], (4, 2)):
-            members = [to_exact((b[0], b[1], 0.0)) + exact(c * b[2]) for b, c in zip(balls, corner, strict=True)]
+            members = [
+                to_exact((b[0], b[1], 0.0)) + exact(c * b[2])
+                for b, c in zip(balls, corner, strict=True)
+            ]
             assert found.contains(operation(*members))
 
 
