@@ -5,7 +5,8 @@ with event mode and early return, and by Model Exchange with its CVode; the impo
 reference project, whose C sources `--reference` names (a checkout of modelica/Reference-FMUs). The
 table shows the largest difference from a run at 101 even times, away from events, relative to the
 largest value of each state. CasADi's importer differentiates the unit instead: the number is how
-far its derivatives forwards and backwards disagree, relative to their terms.
+far its derivatives forwards and backwards disagree, relative to their terms. `--gallery` lets FMPy
+validate every case of every problem that can be exported.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ import fmpy
 import numpy as np
 
 import daesolve as ds
+from daesolve.errors import UnsupportedError
 from daesolve.export.fmu import findings
 from daesolve.export.fmu.building import compiler, platform_tuple, suffix
+from daesolve.plugins.registry import problems
 
 from ..common.conditions import conditions, from_json
 from ..common.ending import end
@@ -43,6 +46,7 @@ CASES = {
     "bouncing-ball rides": 3.0,
 }
 """Cases and their horizons, s: constraints, impacts, friction, several contacts."""
+VALIDATION, REFUSED = "FMPy's validation", "export refused"
 SAMPLES = 100
 TOLERANCE = 1e-13
 AWAY = 1e-6
@@ -161,7 +165,7 @@ def measured(name: str, until: float, reference: Path | None) -> list[Measuremen
         path = bound.to_fmu(Path(folder, "unit.fmu"), horizon=until).path
         task = Task(path, times, [*run.states])
         said = findings(path)
-        found.append(Measurement(name, "FMPy's validation", float(len(said)), "; ".join(said)))
+        found.append(Measurement(name, VALIDATION, float(len(said)), "; ".join(said)))
         for tool, states in tools(reference).items():
             try:
                 found.append(Measurement(name, tool, apart(states(task), run), ""))
@@ -169,6 +173,23 @@ def measured(name: str, until: float, reference: Path | None) -> list[Measuremen
                 found.append(Measurement(name, tool, None, str(error)))
         found.append(Measurement(name, "CasADi, derivatives", derivatives_apart(task), ""))
     return found
+
+
+def validated(name: str) -> Measurement:
+    """Export a case and let FMPy validate it; say why it cannot be exported."""
+    problem, case = name.split()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            path = ds.problem(problem).case(case).to_fmu(Path(folder, "unit.fmu"), horizon=1.0).path
+        except UnsupportedError as error:
+            return Measurement(name, REFUSED, None, str(error))
+        said = findings(path)
+    return Measurement(name, VALIDATION, float(len(said)), "; ".join(said))
+
+
+def gallery() -> list[str]:
+    """Return all cases of all problems."""
+    return [f"{problem.name} {case.name}" for problem in problems()[0] for case in problem.cases]
 
 
 def apart(states: np.ndarray, run: ds.Trajectory) -> float:
@@ -181,14 +202,26 @@ def apart(states: np.ndarray, run: ds.Trajectory) -> float:
 
 
 def table(found: Sequence[Measurement]) -> str:
-    """Return all measurements, one line a case."""
-    heads = list(dict.fromkeys(one.tool for one in found))
-    known = {(one.case, one.tool): one for one in found}
+    """Return the measurements of simulated cases, one line a case, and a line on all others."""
+    simulated = [one.case for one in found if one.tool not in (VALIDATION, REFUSED)]
+    shown = [one for one in found if one.case in simulated]
+    heads = list(dict.fromkeys(one.tool for one in shown))
+    known = {(one.case, one.tool): one for one in shown}
     rows = [
         [case, *[_cell(known.get((case, tool))) for tool in heads]]
-        for case in dict.fromkeys(one.case for one in found)
+        for case in dict.fromkeys(simulated)
     ]
-    return markdown(["case", *heads], rows)
+    lines = [markdown(["case", *heads], rows)] if rows else []
+    refused = sum(one.tool == REFUSED for one in found)
+    if refused or len({one.case for one in found}) > len(rows):
+        checked = [one for one in found if one.tool == VALIDATION]
+        wrong = [f"{one.case}: {one.says}" for one in checked if one.says]
+        says = "; ".join(wrong) if wrong else "no finding"
+        lines.append(
+            f"All {len(checked)} cases of the gallery that can be exported: {says} of FMPy's "
+            f"validation. {refused} cases are refused."
+        )
+    return "\n\n".join(lines)
 
 
 def _cell(one: Measurement | None) -> str:
@@ -208,6 +241,9 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--reference", type=Path, metavar="DIR", help="a checkout of modelica/Reference-FMUs"
     )
+    parser.add_argument(
+        "--gallery", action="store_true", help="validate every case that can be exported"
+    )
     add_read(parser)
     add_json(parser)
     add_update(parser, MARK, "docs/how-to/fmu.md")
@@ -223,6 +259,8 @@ def main() -> None:
         known = conditions("fmpy", "casadi")
         cases = given.case or CASES
         found = [row for name in cases for row in measured(name, CASES[name], given.reference)]
+        if given.gallery:
+            found += [validated(name) for name in gallery() if name not in cases]
     end(given, known, found, table(found), MARK)
 
 

@@ -23,8 +23,9 @@ COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off")
 """Numbers are the same wherever the unit is built: no products are fused with sums."""
 RUNTIME = (
-    "unit.c", "unit.h", "fmi3.h", "coefficients.h", "steps.c", "functions.c", "guards.c", "events.c",
-    "decisions.c", "contacts.c", "start.c", "interface.c", "exchange.c", "derivatives.c", "saved.c",
+    "unit.c", "unit.h", "fmi3.h", "coefficients.h", "steps.c", "functions.c", "guards.c",
+    "events.c", "decisions.c", "contacts.c", "start.c", "interface.c", "exchange.c",
+    "derivatives.c", "saved.c",
 )  # fmt: skip
 """Source files that every unit has besides its own equations."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)

@@ -130,6 +130,7 @@ class UnitContacts:
             "MEETS": [int(firsts[row.closed]) for row in self.rows],
             "STOPPING": [guard(r, "begins_to_stick") for r in rubbing],
             "SLIPPING": [guard(r, "begins_to_slip") for r in rubbing],
+            "REVERSING": [guard(r, "reverses") for r in rubbing],
             "SHARES": [shares.get((one, other), NOWHERE) for one in own for other in own],
             "JUDGED": [int(k in self._judged) for k in range(len(self._table.guarded))],
         }

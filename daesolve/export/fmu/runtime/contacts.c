@@ -216,8 +216,11 @@ static int set_mode(Unit *unit, const Contacts *contacts, const int *state, cons
     p[MODEL_SHARES[(bearing - TOUCHES) * TOUCHES + k]] = 1.0;
   }
   for (int k = 0; k < TOUCHES; ++k) {
+    /* What constraints alone drive through zero reverses. */
     int begins = way_of(state[k]) != 0.0 && sliding[k] == 0.0;
-    if (begins && follows(contacts, rows, count, TOUCHES + k, shares)) return 0;
+    if (!begins || !follows(contacts, rows, count, TOUCHES + k, shares)) continue;
+    for (int i = 0; i < count; ++i)
+      if (rows[i] >= TOUCHES && fabs(shares[i]) > SHARE) return 0;
   }
   return 1;
 }
@@ -386,7 +389,7 @@ static void list_contacts(Unit *unit, const int *before, const double *values, c
     int old = (int)values[MODEL_SLIDES[k]], new = (int)unit->now.p[MODEL_SLIDES[k]];
     if (old != new && new == 0) list_event(unit, MODEL_STOPPING[k]);
     else if (old != new && old == 0) list_event(unit, MODEL_SLIPPING[k]);
-    else if (old != new) { list_event(unit, MODEL_STOPPING[k]); list_event(unit, MODEL_SLIPPING[k]); }
+    else if (old != new) list_event(unit, MODEL_REVERSING[k]);
   }
 }
 

@@ -176,14 +176,16 @@ static int try_mode(const Contacts *contacts, const double *unit_of, const doubl
     for (int j = 0; j < PUSHES; ++j) rate += scaled[i][j] * way[j];
     moves = fmax(moves, fabs(rate));
   }
-  if (family == SEVERAL_WAYS || moves > SAME_MOTION) {
+  if (family == SEVERAL_WAYS) {
     *dependent = 1;
     return 0;
   }
   answer->family = family;
   if (family) take_best(contacts, scaled, free, sliding, touches, way, answer);
   judge(contacts, scaled, free, sliding, touches, answer);
-  return answer->inside >= -CONDITION;
+  int possible = answer->inside >= -CONDITION;
+  *dependent |= possible && moves > SAME_MOTION;
+  return possible && moves <= SAME_MOTION;
 }
 
 static int same_motion(const Contacts *contacts, const double *unit_of, const double *free,

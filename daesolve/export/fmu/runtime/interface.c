@@ -315,11 +315,12 @@ static fmi3Status set_value(Unit *unit, int place, double value) {
     return say(unit, fmi3Error,
                "the start of this case follows from %s by a rule that is not in the unit: export "
                "it again with --set %s=%.10g", name, name, value);
+  /* Some tools set again what has not changed, whenever they evaluate the unit. */
+  if (now->p[place] == value) return fmi3OK;
   if (!early && kind != VALUE_INPUT && kind != VALUE_TUNABLE)
     return say(unit, fmi3Error, "%s is fixed once the unit is initialized", name);
   if (!early && kind == VALUE_TUNABLE && now->mode == CONTINUOUS)
     return say(unit, fmi3Error, "%s may be tuned at events alone", name);
-  if (now->p[place] == value) return fmi3OK;
   now->p[place] = value;
   now->touched[place] = kind != VALUE_INPUT || early;
   now->jumped = now->jumped || now->mode == STEPPING;

@@ -18,6 +18,7 @@
 #define UNCLEAR 16.0   /* factor on the noise of rates below which nothing is known of an error */
 #define NOISIEST 1e-9 /* relative error of a step beyond which noise means that rates are singular */
 #define BRIEFEST 1e-10 /* fraction of the longest step below which guards do not shorten one */
+#define TICKS 16.0     /* spacings of the time at a zero from which what is inside has left it */
 #define UNTIMED 1e3    /* and spacings of the time, which the stages of a step are rounded to */
 #define PIECES 8      /* Bernstein coefficients of the dense output of a guard */
 #define HALVINGS 48
@@ -290,8 +291,10 @@ static double passing_time(Unit *unit, int guard, double h, int dense) {
   course_of(unit, guard, h, dense, course);
   /* What rises from zero must have been inside before, and more than its course is off. */
   double noise = fmax(10.0 * RESOLVED * unit->sizes[guard] + unit->floors[guard], zero);
-  double from = now->armed[guard] && a < -zero ? 0.0 : beyond(course, -noise, -1.0, 0.0);
-  if (now->armed[guard] && fabs(a) <= zero) {
+  double rounding = fmax(now->early[guard], TICKS * spacing(now->time) * fabs(unit->first[guard]));
+  int inside = now->armed[guard] && a < -fmin(rounding, zero);
+  double from = inside ? 0.0 : beyond(course, -noise, -1.0, 0.0);
+  if (now->armed[guard] && !inside && fabs(a) <= zero) {
     double above = beyond(course, noise, 1.0, 0.0);
     if (above > 1.0 && b > zero) above = 1.0;
     if (above < from && above <= 1.0) {
