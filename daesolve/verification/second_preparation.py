@@ -97,13 +97,14 @@ def _is_stiff(prepared: Prepared) -> bool:
     if prepared.problem.stiff:
         return True
     fastest = max((abs(rate) for rate in prepared.rates.values() if rate), default=0.0)
+    dynamics = prepared.dynamics
     stiff = stiffness(
         prepared.problem,
         prepared.values,
-        prepared.start_time,
-        prepared.initial,
+        (prepared.start_time, prepared.initial),
         prepared.until,
         fastest,
+        (dynamics.position_count, dynamics.velocity_count),
     )
     return stiff is not None and stiff.recognised
 
