@@ -125,8 +125,8 @@ class Assembly:
         By the number of the joint in the file.
     parts
         What else there is.
-    equalities
-        How many of its joints and parts close loops.
+    loops
+        Those of its joints and parts that close loops.
     """
 
     model: FileModel
@@ -136,7 +136,7 @@ class Assembly:
     joints: list[Joint] = field(default_factory=list[Joint])
     freedoms: dict[int, Freedom] = field(default_factory=dict[int, Freedom])
     parts: list[Part] = field(default_factory=list[Part])
-    equalities: int = 0
+    loops: list[Part] = field(default_factory=list[Part])
 
     def frame(self, body: int, position: np.ndarray, axes: np.ndarray) -> Frame:
         """Return a frame of a body of the file, by position and axes in its frame."""

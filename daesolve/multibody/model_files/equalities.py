@@ -96,24 +96,22 @@ def add_equalities(assembly: Assembly, omissions: Omissions) -> None:
         if entry.kind not in (CONNECT, WELD, JOINT):
             omissions.add("equalities of tendons and flexes", entry.name or f"number {number}")
             continue
-        assembly.equalities += 1
         if entry.kind == JOINT:
             first = assembly.freedoms[entry.first]
             second = assembly.freedoms[entry.second] if entry.second >= 0 else None
             name = assembly.words.word(entry.name, f"{first.name}_equality", JOINT_NAMES)
-            assembly.parts.append(JointEquality(name, first, second, entry.data[:5]))
+            assembly.loops.append(JointEquality(name, first, second, entry.data[:5]))
             continue
         places = _places(assembly, entry)
         kind = "connect" if entry.kind == CONNECT else "weld"
         if places[0].body is places[1].body:
             omissions.add("equalities within one body", entry.name or f"number {number}")
-            assembly.equalities -= 1
             continue
         pair = "_".join(place.body.name for place in places)
         name = assembly.words.word(entry.name, f"{pair}_{kind}", JOINT_NAMES)
         turns = entry.kind == CONNECT or entry.data[TURNING] == 0.0
         made = Spherical if turns else Fixed
-        assembly.joints.append(made(name, *places))
+        assembly.loops.append(made(name, *places))
 
 
 def _places(assembly: Assembly, entry: FileEquality) -> tuple[Frame, Frame]:

@@ -14,9 +14,11 @@ import numpy as np
 from daesolve.core.posing.inputs import NO_INPUTS, Inputs
 from daesolve.core.posing.symbols import Parameters
 from daesolve.core.system.system import MechanicalSystem
-from daesolve.errors import ModelFileError, UnsupportedError, check_names
+from daesolve.errors import ModelFileError, OutOfRangeError, UnsupportedError, check_names
+from daesolve.multibody.bodies import Body
 from daesolve.multibody.compliance import ComplianceLaw
 from daesolve.multibody.contribution import Contribution
+from daesolve.multibody.joints import Joint
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.model_files.actuators import (
     NO_ACTUATION,
@@ -27,6 +29,7 @@ from daesolve.multibody.model_files.actuators import (
 )
 from daesolve.multibody.model_files.assembly import Angles, Assembly, UniqueWords, assembled
 from daesolve.multibody.model_files.chains import Chain
+from daesolve.multibody.model_files.closing import Loops, close_loops, loops_of
 from daesolve.multibody.model_files.contacts import ContactChoice, ContactKind, contacts_of
 from daesolve.multibody.model_files.equalities import add_equalities, counted_by_equalities
 from daesolve.multibody.model_files.freedoms import Freedom
@@ -128,7 +131,7 @@ class FileMechanism(Mechanism):
     @property
     def has_loops(self) -> bool:
         """Whether something besides the joints of the tree holds bodies together."""
-        return self.assembly.equalities > 0
+        return bool(self.assembly.loops)
 
     @cached_property
     def sites(self) -> Mapping[str, Frame]:
@@ -166,6 +169,9 @@ class FileMechanism(Mechanism):
     def start_with(self, values: Mapping[str, float]) -> dict[str, float]:
         """Return the states of all bodies from start values of joints: a `guess` for `solve`.
 
+        Given values stay as they are. Where loops have to be closed the other joints move, by no
+        more than they must; of a keyframe, all may move.
+
         Parameters
         ----------
         values
@@ -173,10 +179,12 @@ class FileMechanism(Mechanism):
 
         Raises
         ------
+        InconsistentStateError
+            With these values loops cannot be closed.
         UnknownNameError
             No joint has a value of this name.
         OutOfRangeError
-            A joint would start beyond a limit.
+            A joint would start beyond a limit, or a value is not finite.
         """
         qpos, qvel = self._coordinates_of(values)
         return self.start_from(qpos, qvel)
@@ -192,7 +200,10 @@ class FileMechanism(Mechanism):
         values
             As in `start_with`.
         """
-        qpos, _ = self._coordinates_of(values)
+        return self._discrete_values_at(self._coordinates_of(values)[0])
+
+    def _discrete_values_at(self, qpos: np.ndarray) -> dict[str, float]:
+        """Return the discrete values by the coordinates of the file."""
         found: dict[str, float] = {}
         for freedom in self.freedoms.values():
             turned = qpos[freedom.joint.place] - freedom.joint.reference[0]
@@ -207,12 +218,38 @@ class FileMechanism(Mechanism):
     def _coordinates_of(self, values: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates and velocities as the file orders them."""
         check_names("start value", values, self.start_values)
+        for name, value in values.items():
+            if not np.isfinite(value):
+                raise OutOfRangeError(f"the start value {name} is {value}, but must be finite")
         model = self.assembly.model
         qpos, qvel = np.array(model.qpos0), np.zeros(model.rates)
         for freedom in self.freedoms.values():
             freedom.put(values, qpos, qvel)
-        check_start(list(self.freedoms.values()), qpos)
+        freedoms = [self.assembly.freedoms[number] for number in sorted(self.assembly.freedoms)]
+        check_start(freedoms, qpos)
+        hard = values.keys() - self._of_keyframe(values)
+        if self.has_loops and hard:
+            close_loops(self._loops, freedoms, hard, qpos, qvel)
+            check_start(freedoms, qpos)
         return qpos, qvel
+
+    def _of_keyframe(self, values: Mapping[str, float]) -> set[str]:
+        """Return which start values are those of a keyframe, whose loops need not close."""
+        found: set[str] = set()
+        for start in self.starts.values():
+            same = {name for name, value in start.values.items() if values.get(name) == value}
+            if 2 * len(same) > len(start.values):
+                found |= same
+        return found
+
+    @cached_property
+    def _loops(self) -> Loops:
+        def states_at(qpos: np.ndarray, qvel: np.ndarray) -> dict[str, float]:
+            return self.start_from(qpos, qvel) | self._discrete_values_at(qpos)
+
+        rates = ca.vertcat(*[body.kinematics for body in self.bodies if isinstance(body, Body)])
+        moving = self._coordinates, self._velocities, rates
+        return loops_of(self.assembly.loops, moving, states_at)
 
     def system(self, **further: Any) -> MechanicalSystem:
         """Return the equations of motion; see `Mechanism.system`.
@@ -350,7 +387,9 @@ def mechanism_of(
         bodies,
         [
             *assembly.joints,
+            *(part for part in assembly.loops if isinstance(part, Joint)),
             *assembly.freedoms.values(),
+            *(part for part in assembly.loops if not isinstance(part, Joint)),
             *assembly.parts,
             *lifting,
             *touching.parts,
