@@ -353,7 +353,8 @@ def fields_of(path: Path) -> dict[str, Any]:
 def _cases(mechanism: FileMechanism) -> list[Case]:
     """Return the starts of a model: where nothing is moved, and its keyframes."""
     name = "default" if "default" not in mechanism.starts else "unmoved"
-    closed: Redundant = "minimum-norm" if mechanism.has_loops else "error"
+    shared = mechanism.has_loops or mechanism.stands
+    closed: Redundant = "minimum-norm" if shared else "error"
     starts = {name: FileStart({}, {}), **mechanism.starts}
     return [
         Case(name, HORIZON, start=start.values, inputs=start.inputs, redundant=closed)

@@ -47,9 +47,12 @@ from daesolve.multibody.model_files.limits import (
 from daesolve.multibody.model_files.model import FileJoint, FileModel
 from daesolve.multibody.model_files.parsing import parsed
 from daesolve.multibody.places import Frame
+from daesolve.multibody.supports import Supporting
 
 NO_PARAMETERS = Parameters({}, {}, {})
 RIGID = ContactChoice()
+MOST_DETERMINED = 3
+"""Contacts of a body whose loads its motion determines: three feet."""
 NO_FRICTION, NO_SPRINGS, NO_DAMPERS, NO_GRAVITY = 1 | 4, 32, 64, 128
 """MuJoCo's bits for disabled features."""
 
@@ -132,6 +135,11 @@ class FileMechanism(Mechanism):
     def has_loops(self) -> bool:
         """Whether something besides the joints of the tree holds bodies together."""
         return bool(self.assembly.loops)
+
+    @property
+    def stands(self) -> bool:
+        """Whether bodies may touch others at more places than determine the loads there."""
+        return sum(isinstance(part, Supporting) for part in self.parts) > MOST_DETERMINED
 
     @cached_property
     def sites(self) -> Mapping[str, Frame]:

@@ -283,3 +283,64 @@ def test_compliant_contact_takes_its_stiffness_from_the_file_or_from_the_weight(
     expected = 2 * (np.pi - np.arctan2(rate * speed, 9.81)) / rate
     assert lost.time - closed.time == pytest.approx(expected, rel=1e-11)
     assert run.audit().holds
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("geom", "until"),
+    [
+        ('type="sphere" size="0.1"', 0.3),
+        ('type="capsule" size="0.05 0.2"', 0.2),
+        ('type="box" size="0.1 0.15 0.05"', 0.19),
+        ('type="ellipsoid" size="0.1 0.15 0.05"', 0.3),
+    ],
+)
+def test_thrown_bodies_move_as_in_mujoco_with_steps_going_to_zero(
+    tmp_path: Path, geom: str, until: float
+) -> None:
+    # Where a body sticks as it lands. Where it slides, MuJoCo's convex law of impacts lifts it.
+    speeds = [0.5, 0.2, -0.5, 0.0, 0.0, 0.0]
+
+    def text(step: float) -> str:
+        # Contacts that take all of the speed in one step, and do not push back where they began.
+        return (
+            f'<mujoco><option timestep="{step}" cone="elliptic" impratio="100" iterations="200" '
+            f'tolerance="1e-14"/><default><geom friction="3" solref="-0.001 {-1 / step}" '
+            'solimp="0.99 0.99 1e-9"/></default><worldbody><geom name="floor" type="plane" '
+            'size="1 1 1"/><body name="thing" pos="0 0 0.3" euler="10 20 30"><freejoint '
+            f'name="flies"/><geom {geom}/></body></worldbody></mujoco>'
+        )
+
+    mechanism = ds.multibody.read(written(tmp_path, text(1e-3)))
+    rates = (f"flies_{name}" for name in ("x_dot", "y_dot", "z_dot", "w1", "w2", "w3"))
+    start = mechanism.start_with(dict(zip(rates, speeds, strict=True)))
+    run = ds.solve(mechanism.system(), until, guess=start)
+    assert run.event_count > 0
+    assert run.audit().holds
+    names = ("x", "y", "z", "q0", "q1", "q2", "q3")
+    own = np.array([run.end_state[f"thing_{name}"] for name in names])
+    for step in (2.5e-4, 6.25e-5):
+        model = mujoco.MjModel.from_xml_string(text(step))
+        data = mujoco.MjData(model)
+        data.qvel[:] = speeds
+        mujoco.mj_step(model, data, round(until / step))
+        other = data.qpos.copy()
+        other[3:] *= np.sign(other[3:] @ own[3:])
+        # It finds a landing up to a step late, where rates jump by less than 20 m/s or 1/s.
+        assert np.max(np.abs(other - own)) < 20.0 * step
+
+
+def test_case_of_a_file_chooses_its_contacts(tmp_path: Path) -> None:
+    text = FREE.format(
+        ground=FLOOR.format(floor=""), kind="thing", pos="0 0 1", euler="0 0 0", geom='size="0.1"'
+    )
+    problem = ds.problem(str(written(tmp_path, text)))
+    known = {
+        kind: {*problem.case(contacts=kind).system.dynamics.ranges}
+        for kind in ("rigid", "compliant", "none")
+    }
+    assert {"restitution", "contact_thing_floor"} <= known["rigid"]
+    assert "contact_thing_floor" in known["compliant"]
+    assert "restitution" not in known["compliant"]
+    assert not known["none"] & {"restitution", "contact_thing_floor"}
+    assert problem.case(restitution=0.25).full_parameters["restitution"] == 0.25
