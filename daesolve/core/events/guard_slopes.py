@@ -178,7 +178,7 @@ def _slope_function(problem: OdeProblem) -> ca.Function:
     guards = problem.guards(t, x, p)
     derivatives = [ca.jacobian(guards, x), ca.jacobian(guards, t)]
     names = ["t", "x", "p"], ["by_state", "by_time"]
-    return function_of("slopes", [t, x, p], derivatives, names)
+    return function_of("slopes", [t, x, p], derivatives, names, share=False)
 
 
 def _sizes(x: np.ndarray) -> np.ndarray:
