@@ -20,6 +20,7 @@ PROGRAMS = {
     "benchmarks.long_horizon.work": "benchmarks.long_horizon.work",
     "benchmarks.long_runs": "benchmarks.long_runs.__main__",
     "benchmarks.models": "benchmarks.models.__main__",
+    "benchmarks.models.precision": "benchmarks.models.precision",
     "benchmarks.omni_friction": "benchmarks.omni_friction",
     "benchmarks.omni_rolling.run": "benchmarks.omni_rolling.run",
     "benchmarks.peers": "benchmarks.peers.__main__",

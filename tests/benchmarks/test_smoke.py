@@ -30,6 +30,7 @@ SMALL = {
     "benchmarks.long_runs": "--part drift --part store --until 20 --horizon 10 "
     "--formulation driven --repeats 1",
     "benchmarks.models": f"{ROOT}/benchmarks/referee/connect.xml --until 0.5",
+    "benchmarks.models.precision": f"{ROOT}/benchmarks/referee/connect.xml --until 0.1",
     "benchmarks.omni_friction": "--model reduced --until 0.01 --repeats 1",
     "benchmarks.omni_rolling.run": "--case twist --until 10 --repeats 1",
     "benchmarks.peers": "--quick --peer scipy",
@@ -309,6 +310,16 @@ def test_a_model_file_accelerates_as_in_mujoco(tmp_path):
     assert "referee/connect.xml" in table
     assert found["acceleration"] <= 1e-12
     assert found["gap"] <= 1e-14
+
+
+@pytest.mark.long
+def test_errors_of_a_model_file_fall_with_the_tolerance(tmp_path):
+    pytest.importorskip("mujoco")
+    table, found = ran(tmp_path, "benchmarks.models.precision")
+    assert "referee/connect.xml" in table
+    own = [row["error"] for row in found if "MuJoCo" not in row["by"]]
+    assert max(own) <= 1e-4
+    assert own[-1] <= 1e-6
 
 
 @pytest.mark.long
