@@ -294,9 +294,21 @@ class Stiffness:
         return self.steps > many and self.decay > FASTER * max(self.motion, 1.0 / self.span)
 
     @property
+    def implicit_step(self) -> float:
+        """About how long a step of radau is where only stability shortens explicit ones, s."""
+        if not self.motion or self.evident or not self._limited:
+            return 0.0
+        return min(TURN / self.motion, self.span)
+
+    @property
+    def _limited(self) -> bool:
+        """Whether a short run of an explicit method showed that stability limits its steps."""
+        return self.decay * self.step >= BOUND * STABLE[Dop853.name]
+
+    @property
     def _saves(self) -> bool:
         """Whether stability limits the steps, and an implicit method takes less time by far."""
-        if self.decay * self.step < BOUND * STABLE[Dop853.name]:
+        if not self._limited:
             return False
         stable = self.decay * self.span / STABLE[Taylor.name]
         turns = self.motion * self.span / TURN + BEGINS * (1.0 + self.span / self.stretch)

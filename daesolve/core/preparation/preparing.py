@@ -61,7 +61,7 @@ from daesolve.core.preparation.sizes import (
     typical_influences,
 )
 from daesolve.core.preparation.wrapping import periodic_angles
-from daesolve.core.solvers import Compilation, Solver
+from daesolve.core.solvers import Compilation, RadauIIA, Solver
 from daesolve.core.solvers.error_control import velocity_warning
 from daesolve.core.solvers.scaling import Scaling
 from daesolve.core.system.consistent_state import check_system
@@ -91,6 +91,8 @@ def prepare(system: System, request: Request) -> Prepared:
     posed = _with_numbers(posed, request, probe, notes)
     scaling = _scaling(posed, request, probe, notes)
     solver, compilation = _compiled(posed, request, stiff, probe, scaling, notes)
+    if stiff is not None and isinstance(solver, RadauIIA):
+        probe = replace(probe, mean_step=max(probe.mean_step, stiff.implicit_step))
     dynamics, problem, start = posed.dynamics, posed.problem, posed.initial.start
     numbers = problem.value_vector(posed.values)
     angles = problem.labels.angles
