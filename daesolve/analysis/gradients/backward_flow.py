@@ -26,7 +26,7 @@ from daesolve.core.solvers import Solver, State, Status
 from daesolve.core.solvers.scaling import Scaling
 from daesolve.errors import NoDerivativeError
 
-APART = 3e-14
+APART = 1e-14
 """How far a motion on its way back may come apart from the run, in parts of its largest state."""
 ROUNDING = 1e-16
 """From where such a distance grows."""
@@ -34,9 +34,9 @@ PER_STEP = 10.0
 """The same distance, in tolerances of a step, for solvers with a coarser one."""
 MOST_PIECES = 200
 """How many pieces a stretch is divided into at once."""
-FIRST = 300.0
+FIRST = 60.0
 """Steps of the run that go back at once at first."""
-SHORTEST = 2.0
+SHORTEST = 20.0
 """Steps of the run that are not divided any more."""
 LONGER = 1.5
 """The factor by which stretches grow again where they come back well."""
