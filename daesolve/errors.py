@@ -68,6 +68,10 @@ class NoDerivativeError(DaesolveError, RuntimeError):
     """The motion has no derivative by these values: it ends early, or an event has no time."""
 
 
+class NoProofError(DaesolveError, RuntimeError):
+    """What was to be proved is not; the message says why."""
+
+
 class NotPeriodicError(DaesolveError, RuntimeError):
     """No periodic motion was found; the message says what does not return, and what to change."""
 

@@ -14,6 +14,7 @@ from daesolve.analysis.root_locus import RootLocus, root_locus
 from daesolve.analysis.sample_derivatives import SampleDerivatives
 from daesolve.analysis.sections import Section, many_sections, section_of, sections
 from daesolve.analysis.sensitivity import Sensitivity, sensitivity
+from daesolve.verification.enclosure.periodic_proof import PeriodicProof, prove_periodic
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ __all__ = [
     "LyapunovExponent",
     "Objective",
     "PeriodicOrbit",
+    "PeriodicProof",
     "ReducingMultiplier",
     "ReferenceRun",
     "Reflect",
@@ -70,6 +72,7 @@ __all__ = [
     "many_exponents",
     "many_sections",
     "periodic_orbit",
+    "prove_periodic",
     "reducing_multiplier",
     "reference_run",
     "root_locus",

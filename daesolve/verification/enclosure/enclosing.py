@@ -8,6 +8,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,13 @@ from daesolve.verification.enclosure.equations import (
     depending,
     needed,
 )
-from daesolve.verification.enclosure.exact import evaluate, span_between, to_exact
+from daesolve.verification.enclosure.exact import (
+    evaluate,
+    exact,
+    from_exact,
+    span_between,
+    to_exact,
+)
 from daesolve.verification.enclosure.exact_start import Manifold, exact_start
 from daesolve.verification.enclosure.state_sets import StateSet
 from daesolve.verification.enclosure.steps import Step, Stepping, Tables, apart, tables_of
@@ -139,6 +146,7 @@ class Enclosure:
         moving = depending(plain, list(distinct.values())) & self._read
         self.equations = Equations(problem, tuple(sorted(uncertain | moving)))
         self.guards = problem.guarded
+        self._just: int | None = None
         self._jumps = {key: self.equations.jump(*value) for key, value in distinct.items()}
         self._passing = {e.guard: self.equations.guard(e.guard) for e in self.events}
 
@@ -146,13 +154,9 @@ class Enclosure:
         """Enclose the motion as far as possible."""
         began = clock.process_time()
         prepared, n = self.prepared, self.equations.states
-        self._times: list[float] = []
-        self._boxes: list[np.ndarray] = []
-        self._events: list[CertifiedEvent] = []
-        self._steps, self._time = 0, prepared.start_time
         message = ""
         try:
-            self._enclose(until, given)
+            self.follow(self.begin(given)[0], until)
         except NotCertifiedError as reason:
             message = str(reason)
         names = prepared.problem.labels.states
@@ -169,23 +173,69 @@ class Enclosure:
             seconds=clock.process_time() - began,
         )
 
-    def _enclose(self, until: float, given: Collection[str]) -> None:
+    def begin(
+        self, given: Collection[str], state: np.ndarray | None = None
+    ) -> tuple[StateSet, list[int]]:
+        """Return the set at the start, and which states follow from the others there.
+
+        Parameters
+        ----------
+        given
+            The names of the states that keep their values.
+        state
+            (n, 2) the start in two doubles; None for that of the run.
+        """
         prepared, equations = self.prepared, self.equations
-        p = as_exact(prepared.values)
-        state = np.concatenate(
-            [prepared.start.state, [prepared.values[k] for k in equations.carried]]
+        self._time, self._clear, self._just = prepared.start_time, -np.inf, None
+        self._events: list[CertifiedEvent] = []
+        self._steps = 0
+        self._p = as_exact(prepared.values)
+        if state is None:
+            state = np.column_stack([prepared.start.state, np.zeros(equations.states)])
+        carried = [[prepared.values[k], 0.0] for k in equations.carried]
+        whole = np.concatenate([state, np.reshape(carried, (-1, 2))])
+        found, dependent = exact_start(
+            equations, prepared.dynamics, self._time, whole, self._p, given, self.radii
         )
-        self._clear = -np.inf
-        start = exact_start(equations, prepared.dynamics, self._time, state, p, given, self.radii)
-        self._sample_at_start(start)
-        tables = tables_of(equations)
-        just: int | None = None
+        self._sample_at_start(found)
+        return found, dependent
+
+    def follow(self, start: StateSet, until: float) -> StateSet:
+        """Return the set at a time, through all events.
+
+        Raises
+        ------
+        NotCertifiedError
+            It cannot be proved; the message says why.
+        """
         for event in self.events:
-            reached = self._advance(tables, start, p, event.time, just, event.guard)
-            crossing = self._through(event, reached, p)
-            start, p, just = crossing.after, crossing.p, event.guard
-            self._check(event, p)
-        self._advance(tables, start, p, until, just, None)
+            start = self._advance(start, event.time, event.guard)
+            crossing = self._through(event, start, self._p)
+            start, self._p, self._just = crossing.after, crossing.p, event.guard
+            self._check(event, self._p)
+        return self._advance(start, until, None)
+
+    def follow_on(self, start: StateSet, moment: Any) -> StateSet:
+        """Return the set at a moment, a ball of python-flint, that one step reaches.
+
+        Raises
+        ------
+        NotCertifiedError
+            There is no such step.
+        """
+        end = float(np.nextafter(float(moment.mid()), np.inf))
+        step = self._stepping().step(start, self._time, end)
+        if step is None or step.end != end:
+            raise NotCertifiedError(f"no step can be proved from t = {self._time:.10g} s on")
+        self._watch(step, self._p, self._just, None)
+        return step.at(np.array(from_exact(moment - exact(step.time))))
+
+    @cached_property
+    def _tables(self) -> Tables:
+        return tables_of(self.equations)
+
+    def _stepping(self) -> Stepping:
+        return Stepping(self._tables, self._p, ORDER, TOLERANCE)
 
     def _check(self, event: ExpectedEvent, p: list[Any]) -> None:
         """Refuse to go on with a choice that is not decided."""
@@ -200,26 +250,17 @@ class Enclosure:
         self._boxes = [start.box for _ in self._times]
         self._ahead = self.samples[len(self._times) :].tolist()[::-1]
 
-    def _advance(
-        self,
-        tables: Tables,
-        start: StateSet,
-        p: list[Any],
-        until: float,
-        just: int | None,
-        expected: int | None,
-    ) -> StateSet:
+    def _advance(self, start: StateSet, until: float, expected: int | None) -> StateSet:
         """Return the set at a time, without any event on the way."""
-        stepping = Stepping(tables, p, ORDER, TOLERANCE)
+        p, stepping = self._p, self._stepping()
         manifold = Manifold(self.equations, self.prepared.dynamics, self._time, p)
-        first = True
         while self._time < until:
             step = stepping.step(start, self._time, until)
             if step is None:
                 raise NotCertifiedError(f"no step can be proved from t = {self._time:.10g} s on")
-            self._watch(step, p, just if first else None, expected if step.end == until else None)
+            self._watch(step, p, self._just, expected if step.end == until else None)
             self._sample(step)
-            start, first = step.at(apart(step.end, step.time)), False
+            start, self._just = step.at(apart(step.end, step.time)), None
             self._time, self._steps = step.end, self._steps + 1
             if self._steps % DRAWN == 0:
                 start = manifold.drawn(self._time, start)

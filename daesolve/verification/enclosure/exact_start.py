@@ -41,15 +41,15 @@ def exact_start(
     p: list[Any],
     kept: Collection[str],
     radii: Mapping[str, float],
-) -> StateSet:
-    """Return a set of consistent states.
+) -> tuple[StateSet, list[int]]:
+    """Return a set of consistent states, and which of them follow from the others.
 
     Parameters
     ----------
     equations, dynamics
         The equations.
     time, state
-        When, s, and the consistent start in doubles, with what is carried, (size,).
+        When, s, and the consistent start with what is carried, (size, 2) in two doubles.
     p
         The values.
     kept
@@ -66,7 +66,7 @@ def exact_start(
     names = [*problem.labels.states, *[list(problem.values)[k] for k in equations.carried]]
     wide = np.array([radii.get(name, 0.0) for name in names])
     given = np.array([name in kept for name in names])
-    found = StateSet.around(np.column_stack([state, np.zeros(len(state))]), wide)
+    found = StateSet.around(state, wide)
     dependent: list[int] = []
     for residuals, columns in constraint_levels(dynamics):
         if residuals.numel():
@@ -76,7 +76,7 @@ def exact_start(
     refused = [names[k] for k in dependent if wide[k] > 0.0]
     if refused:
         raise NotCertifiedError(f"{refused[0]!r} is uncertain, but follows from the constraints")
-    return found
+    return found, dependent
 
 
 class Manifold:
@@ -105,8 +105,10 @@ class Manifold:
             moved = _times(inverse, residuals)
             image = [from_exact(x - change) for x, change in zip(point, moved, strict=True)]
             around = [to_exact(ball) for ball in found.box]
-            table = IntervalMatrix.of_balls(level.at(around)[1])
-            across = IntervalMatrix.exact(inverse) @ table
+            left, table = level.at(around)
+            if not all(residual.contains(0) for residual in left):
+                raise NotCertifiedError(f"at t = {time:.10g} s a constraint does not hold")
+            across = IntervalMatrix.exact(inverse) @ IntervalMatrix.of_balls(table)
             along = IntervalMatrix.exact(np.eye(len(point))) + -across
             found = found.mapped(np.array(image), along)
         return found

@@ -31,6 +31,8 @@ class StateSet:
         (n, m) C and (m,) the bounds of r0.
     frame, rest
         (n, n) B and (n,) the bounds of r.
+    by_start
+        The derivatives of its states by those from which the set began.
     """
 
     centre: np.ndarray
@@ -38,13 +40,14 @@ class StateSet:
     start: np.ndarray
     frame: np.ndarray
     rest: np.ndarray
+    by_start: IntervalMatrix
 
     @staticmethod
     def around(centre: np.ndarray, radii: np.ndarray) -> StateSet:
         """Return a box, whose radii are carried along as long as they matter."""
-        wide = np.flatnonzero(radii > 0.0)
-        carried = np.eye(len(radii))[:, wide]
-        return StateSet(centre, carried, radii[wide], np.eye(len(radii)), np.zeros(len(radii)))
+        wide, unit = np.flatnonzero(radii > 0.0), np.eye(len(radii))
+        none, itself = np.zeros(len(radii)), IntervalMatrix.exact(unit)
+        return StateSet(centre, unit[:, wide], radii[wide], unit, none, itself)
 
     @property
     def radii(self) -> np.ndarray:
@@ -93,7 +96,9 @@ class StateSet:
         new = IntervalMatrix.exact(np.diag(added))
         rest = spread_of(inverse_spread(frame, framed), self.rest)
         rest += spread_of(inverse_spread(frame, new), np.ones(len(image)))
-        return StateSet(image[:, :2].copy(), carried.centre, self.start, frame, rest * UP)
+        by_start = slopes @ self.by_start
+        centre = image[:, :2].copy()
+        return StateSet(centre, carried.centre, self.start, frame, rest * UP, by_start)
 
 
 def _radius(matrix: IntervalMatrix) -> IntervalMatrix:

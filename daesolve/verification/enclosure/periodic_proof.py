@@ -1,0 +1,285 @@
+"""Proofs that a driven motion is periodic: one fixed point of the return map in a box.
+
+The map P takes the start to the state one period later, through events. With F(z) = P(z) - z,
+Krawczyk's operator z - C F(z) + (I - C F'(Z)) (Z - z) maps a box Z into its interior: then Z
+contains exactly one periodic motion. The multipliers are eigenvalues of P'(Z), in discs after
+Gershgorin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from daesolve.core.formulations import Feedback
+from daesolve.core.preparation.prepared import Prepared
+from daesolve.core.preparation.preparing import prepare
+from daesolve.core.preparation.request import with_inputs
+from daesolve.core.run.integration.run_options import requested
+from daesolve.core.run.integration.simulation import simulate_recorded
+from daesolve.core.system.system import System
+from daesolve.errors import NoProofError, OutOfRangeError, check_names, is_number
+from daesolve.verification.enclosure.crossings import NotCertifiedError
+from daesolve.verification.enclosure.enclosing import (
+    Enclosure,
+    ExpectedEvent,
+    expected_events,
+)
+from daesolve.verification.enclosure.exact import exact, flint, from_exact, to_exact
+from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
+from daesolve.verification.enclosure.state_sets import StateSet
+
+REFINEMENTS = 5
+"""Steps of Newton's method towards the fixed point: three are enough from ten digits on."""
+CLOSE = 1e-24
+"""The distance from the fixed point, relative to the state (at least 1), that is close enough."""
+LAST_PART = 1e-3
+"""The part of the period that is left for its last step, whose end is no double."""
+SINGULAR = 1e12
+"""The condition of F' from which it has no inverse."""
+FIRST_RADIUS = 1e-20
+"""Of the first box that is tried, relative to the state (at least 1)."""
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodicProof:
+    """A proof that a box of starts contains exactly one periodic motion.
+
+    Parameters
+    ----------
+    period
+        (3,) the period, s: within the third of the sum of the first two.
+    start
+        Name -> (centre, offset, radius) of each state at the start.
+    free
+        The names of the states that determine the others.
+    multipliers
+        The middles of discs that contain the multipliers, as many as there are free states.
+    radii
+        Their radii.
+    events
+        How many events a period has.
+    """
+
+    period: tuple[float, float, float]
+    start: Mapping[str, tuple[float, float, float]]
+    free: tuple[str, ...]
+    multipliers: np.ndarray
+    radii: np.ndarray
+    events: int
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether it is proved to be stable (True), to be unstable (False), or neither (None)."""
+        sizes = np.abs(self.multipliers)
+        if np.all(sizes + self.radii < 1.0):
+            return True
+        # A group of discs apart from the others contains as many multipliers as it has discs.
+        return False if self._one_outside() else None
+
+    def _one_outside(self) -> bool:
+        outside = np.abs(self.multipliers) - self.radii > 1.0
+        apart = np.abs(self.multipliers[outside, None] - self.multipliers[None, ~outside])
+        touching = apart <= self.radii[outside, None] + self.radii[None, ~outside]
+        return bool(outside.any() and not touching.any())
+
+
+def prove_periodic(
+    system: System,
+    initial: Mapping[str, float],
+    *,
+    frequency: float | str,
+    turns: int = 1,
+    parameters: Mapping[str, float] | None = None,
+    **options: Any,
+) -> PeriodicProof:
+    """Prove that a driven system has a periodic motion near a start.
+
+    Parameters
+    ----------
+    system
+        A system that depends on time through sines and cosines of multiples of frequency times t.
+    initial
+        An approximate start on the periodic motion, by the names of states.
+    frequency
+        The angular frequency of what drives it, rad/s: a number, or the name of the parameter.
+    turns
+        The period in turns of the drive, 2 pi/frequency.
+    parameters, **options
+        As in `solve`.
+
+    Raises
+    ------
+    NoProofError
+        There is no proof; the message says why.
+    OutOfRangeError
+        The frequency or the number of turns is not positive.
+    MissingBackendError
+        python-flint is not installed.
+
+    Notes
+    -----
+    That the system has this period is taken from you.
+
+    Examples
+    --------
+    >>> import casadi as ca
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(angle="rad")
+    >>> force = {"angle": ca.cos(ds.time) - 0.1 * q.dot.angle}
+    >>> pendulum = ds.MechanicalSystem(
+    ...     q, kinetic=q.dot.angle**2 / 2, potential=-ca.cos(q.angle), force=force
+    ... )
+    >>> start = {"angle": 2.634272633, "angle_dot": 0.026029423}
+    >>> proof = ds.analysis.prove_periodic(pendulum, start, frequency=1.0)
+    >>> proof.stable
+    False
+    """
+    flint()
+    if not isinstance(turns, int) or turns < 1:
+        raise OutOfRangeError(f"turns is {turns!r}, but must be a whole number >= 1")
+    given = {**options, "parameters": dict(parameters or {})}
+    omega = _frequency(system, frequency, given["parameters"])
+    period = 2 * turns * flint().arb.pi() / exact(omega)
+    until = float(period.mid())
+    request, _ = requested(until, dict(initial), given)
+    system, request = with_inputs(system, replace(request, formulation=Feedback(), solver=None))
+    try:
+        return _proof(prepare(system, request), period)
+    except NotCertifiedError as reason:
+        raise NoProofError(f"the periodic motion is not proved: {reason}") from None
+
+
+def _frequency(system: System, given: float | str, parameters: Mapping[str, float]) -> float:
+    if isinstance(given, str):
+        known = {**system.dynamics.values, **parameters}
+        check_names("parameter", [given], known)
+        given = known[given]
+    if not (is_number(given) and np.isfinite(given) and given > 0.0):
+        raise OutOfRangeError(f"the frequency is {given!r}, but must be a number > 0")
+    return float(given)
+
+
+@dataclass(frozen=True, eq=False)
+class _Return:
+    """The return map at a point: which states are free, how much they miss, and F'^-1 times that.
+
+    `inverse` is an approximate inverse of F'.
+    """
+
+    start: StateSet
+    events: list[ExpectedEvent]
+    free: list[int]
+    inverse: np.ndarray
+    change: list[Any]
+
+    @property
+    def distance(self) -> np.ndarray:
+        """How far the fixed point is, about, for each free state."""
+        return np.array([float(abs(change).abs_upper()) for change in self.change])
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The sizes of the free states, at least 1."""
+        return np.maximum(np.abs(self.start.centre[self.free, 0]), 1.0)
+
+    def moved(self) -> np.ndarray:
+        """Return the start after a step of Newton's method."""
+        state = self.start.centre.copy()
+        for k, change in zip(self.free, self.change, strict=True):
+            state[k] = from_exact(to_exact((*state[k], 0.0)) - change)[:2]
+        return state
+
+
+def _proof(prepared: Prepared, period: Any) -> PeriodicProof:
+    until = prepared.start_time + (prepared.until - prepared.start_time) * (1.0 - LAST_PART)
+    shorter = replace(prepared, until=until)
+    state = np.column_stack([prepared.start.state, np.zeros(len(prepared.start.state))])
+    here = _returned(shorter, state, period)
+    for _ in range(REFINEMENTS):
+        if np.all(here.distance < CLOSE * here.sizes):
+            break
+        here = _returned(shorter, here.moved(), period)
+    names, free = prepared.problem.labels.states, here.free
+    radius = np.maximum(10.0 * here.distance, FIRST_RADIUS * here.sizes)
+    radii = {names[k]: float(r) for k, r in zip(free, radius, strict=True)}
+    wide = Enclosure(shorter, here.events, np.empty(0), radii)
+    start, _ = wide.begin((), here.start.centre)
+    slopes = _after(wide, start, period).by_start
+    whole = IntervalMatrix(slopes.centre[np.ix_(free, free)], slopes.radius[np.ix_(free, free)])
+    unit = IntervalMatrix.exact(np.eye(len(free)))
+    rest = unit + -(IntervalMatrix.exact(here.inverse) @ (whole + -unit))
+    if not np.all((here.distance + rest.size @ radius) * UP < radius):
+        raise NotCertifiedError("the box is not mapped into itself; give a closer start")
+    boxes = {name: (b[0], b[1], b[2]) for name, b in zip(names, start.box.tolist(), strict=True)}
+    names = tuple(names[k] for k in free)
+    return PeriodicProof(from_exact(period), boxes, names, *discs(whole), len(here.events))
+
+
+def _returned(shorter: Prepared, state: np.ndarray, period: Any) -> _Return:
+    """Follow a point for a period."""
+    started = replace(shorter, start=replace(shorter.start, state=state[:, 0]))
+    events = expected_events(started, simulate_recorded(started)[1])
+    point = Enclosure(shorter, events, np.empty(0))
+    start, dependent = point.begin((), state)
+    free = [k for k in range(len(state)) if k not in dependent]
+    end = _after(point, start, period)
+    missed = [to_exact(b) - to_exact(a) for a, b in zip(start.box, end.box, strict=True)]
+    slopes = end.by_start.centre[np.ix_(free, free)] - np.eye(len(free))
+    if not np.all(np.isfinite(slopes)) or np.linalg.cond(slopes) > SINGULAR:
+        raise NotCertifiedError("a multiplier is one: the motion is not isolated")
+    inverse = np.linalg.inv(slopes)
+    return _Return(start, events, free, inverse, _times(inverse, [missed[k] for k in free]))
+
+
+def _after(enclosure: Enclosure, start: StateSet, period: Any) -> StateSet:
+    """Return the set after a period."""
+    prepared = enclosure.prepared
+    almost = enclosure.follow(start, prepared.until)
+    return enclosure.follow_on(almost, exact(prepared.start_time) + period)
+
+
+def discs(matrix: IntervalMatrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return middles and radii of discs that contain the eigenvalues of all matrices in one."""
+    _, vectors = np.linalg.eig(matrix.centre)
+    inverse = np.linalg.inv(vectors)
+    near = _product(_parts(inverse), (matrix, _zero(matrix)))
+    turned = _product(near, _parts(vectors))
+    unit = _product(_parts(inverse), _parts(vectors))
+    off = (unit[0] + IntervalMatrix.exact(-np.eye(len(vectors)))).size + unit[1].size
+    norm = float(np.max(np.sum(off, axis=1))) * UP
+    size = turned[0].size + turned[1].size
+    # Eigenvalues are those of (I + E)^-1 N, which differs from N by at most |E| |N|/(1 - |E|).
+    more = norm / (1.0 - norm) * np.max(size, axis=0, keepdims=True)
+    middles = np.diag(turned[0].centre) + 1j * np.diag(turned[1].centre)
+    spread = (turned[0].radius + turned[1].radius + more) * UP
+    beside = size * UP
+    np.fill_diagonal(beside, 0.0)
+    return middles, (np.sum(beside + spread, axis=1)) * UP
+
+
+Pair = tuple[IntervalMatrix, IntervalMatrix]
+"""Real and imaginary part."""
+
+
+def _parts(matrix: np.ndarray) -> Pair:
+    real, imaginary = np.real(matrix).copy(), np.imag(matrix).copy()
+    return IntervalMatrix.exact(real), IntervalMatrix.exact(imaginary)
+
+
+def _zero(matrix: IntervalMatrix) -> IntervalMatrix:
+    return IntervalMatrix.exact(np.zeros_like(matrix.centre))
+
+
+def _product(a: Pair, b: Pair) -> Pair:
+    return (a[0] @ b[0]) + -(a[1] @ b[1]), (a[0] @ b[1]) + (a[1] @ b[0])
+
+
+def _times(matrix: np.ndarray, values: list[Any]) -> list[Any]:
+    return [
+        sum((exact(a) * v for a, v in zip(row, values, strict=True)), exact(0.0))
+        for row in matrix.tolist()
+    ]
