@@ -196,6 +196,7 @@ def _data(
         "columns": list(drawing.columns),
         "periods": dict(drawing.periods),
         "values": {value.name: value.default for value in variables.values},
+        "given": live.given.words,
         "sliders": [_slider(slider) for slider in live.sliders],
         "drawing": drawing.stored,
         "fixed": drawing.fixed,
@@ -215,6 +216,7 @@ def _slider(slider: Slider) -> dict[str, Any]:
         beyond = f"but must be {declared}"
     return {
         "name": slider.name,
+        "label": slider.label or slider.name,
         "unit": slider.unit,
         "kind": slider.kind,
         "reference": slider.reference,

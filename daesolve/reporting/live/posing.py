@@ -20,6 +20,7 @@ from daesolve.core.preparation.lately import prepare_once
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.samples import StoredSamples
 from daesolve.core.results.trajectory.trajectory import Trajectory
+from daesolve.core.system.system import System
 from daesolve.errors import DaesolveError, Named, Tell, UnsupportedError
 from daesolve.export.fmu.exporting import Unit, unit_of_prepared
 from daesolve.export.fmu.variables import (
@@ -35,6 +36,7 @@ from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.resuming import problem_of, reopened
 from daesolve.plugins.ruled_starts import settled as read_by
 from daesolve.reporting.filming import Origin, origin_of
+from daesolve.reporting.live.inputs import GivenInputs, opened_inputs
 from daesolve.verification.auditor import Auditor
 
 CHANGED = (0.5, 0.9, 0.999, 1.001, 1.1, 2.0)
@@ -63,6 +65,8 @@ class Slider:
         The range as declared.
     locked
         Why it cannot be changed; empty if it can.
+    label
+        What a page calls it, if not by its name.
     """
 
     name: str
@@ -74,6 +78,7 @@ class Slider:
     high: float
     declared: Interval | None = None
     locked: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +95,15 @@ class LiveRun:
         Its case; None if it is of a system.
     unit
         Its unit.
+    given
+        Its inputs that are no numbers.
     """
 
     run: Trajectory
     origin: Origin
     case: BoundCase | None
     unit: Unit
+    given: GivenInputs
 
     @property
     def prepared(self) -> Prepared:
@@ -158,8 +166,10 @@ class LiveRun:
         high = min(high, declared.high) if np.isfinite(declared.high) else high
         if declared.open_low and low == declared.low:
             low += (high - low) / 100
-        why = self.following[1].get(value.name, "")
-        return Slider(value.name, value.unit, kind, reference, default, low, high, declared, why)
+        why, label = self.following[1].get(value.name, ""), self.given.labels.get(value.name, "")
+        ends = low, high
+        kind = "input" if label else kind
+        return Slider(value.name, value.unit, kind, reference, default, *ends, declared, why, label)
 
     @cached_property
     def drift(self) -> ca.Function:
@@ -206,9 +216,12 @@ def live_run(
         what = "goes back in time" if known.end_time < prepared.start_time else "has no duration"
         raise UnsupportedError(f"the run {what}, but a page only computes forwards")
     request = replace(prepared.request, formulation=Feedback(), solver=None, rtol=None, atol=None)
-    anew = prepare_once(prepared.system, request)
+    anew, given = prepare_once(prepared.system, request), GivenInputs()
     case = known.origin if isinstance(known.origin, BoundCase) else None
-    return LiveRun(known, origin, case, unit_of_prepared(anew, rule=_rule(case)))
+    posed = known.origin if case is None else case.system
+    if isinstance(posed, System):
+        anew, given = opened_inputs(posed, anew)
+    return LiveRun(known, origin, case, unit_of_prepared(anew, rule=_rule(case)), given)
 
 
 def _rule(case: BoundCase | None) -> StartRule | None:

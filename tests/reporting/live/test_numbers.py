@@ -106,6 +106,16 @@ def test_refusals_are_the_sentences_of_the_unit(known, module):
         ends(known, module, {("parameter", "mass"): -1.0})
 
 
+def test_another_number_in_an_input_gives_the_motion_that_solve_gives():
+    known = live_run(run(inputs={"wind": "0.2 * sin(3 * t)"}))
+    module = compiled(known, live_drawing(known))
+    given = {("input", "wind_number_1"): 0.5, ("input", "wind_number_2"): 2.0}
+    found = ends(known, module, given, kept=known.kept)
+    other = run(inputs={"wind": "0.5 * sin(2 * t)"})
+    for name, value in found.items():
+        assert value == pytest.approx(other.end_state[name], abs=SAME * 10)
+
+
 def test_derived_values_follow_in_the_page():
     case = ds.problem("omni-rolling").case("twist")
     known = live_run(case.solve(10.0))

@@ -89,6 +89,25 @@ def test_a_page_ends_within_the_run(until):
         live(run(), until=until)
 
 
+def test_an_input_by_an_expression_stays_it_and_its_numbers_can_be_changed():
+    known = live_run(run(inputs={"wind": "0.2 * sin(2 * pi * t) + 3 * (1 + x**2)**1.5"}))
+    assert known.given.words == {"wind": "(0.2*sin((6.28319*t)))+(3*pow((1+sq(x)),1.5))"}
+    inputs = {slider.label: slider for slider in known.sliders if slider.kind == "input"}
+    assert {label: slider.value for label, slider in inputs.items()} == {
+        "0.2 in wind": 0.2,
+        "3 in wind": 3.0,
+    }
+    plain, prepared = known.run.auditor.prepared, known.prepared
+    rates = [np.asarray(one.problem.rhs(0.3, one.initial, one.values)) for one in (plain, prepared)]
+    assert rates[1] == pytest.approx(rates[0], rel=1e-14, abs=1e-14)
+
+
+def test_an_input_by_a_table_is_named_and_fixed():
+    known = live_run(run(inputs={"wind": ds.table("gusts", [0.0, 1.0, 9.0], [0.0, 0.4, 0.0])}))
+    assert known.given.words == {"wind": "a table or a law over time"}
+    assert not [slider for slider in known.sliders if slider.kind == "input"]
+
+
 # -- drawings ------------------------------------------------------------------------------------
 
 
