@@ -402,8 +402,34 @@ def flange_climbs() -> Figure:
     return figure
 
 
+def certified() -> Figure:
+    """Draw the page's ball of uncertain height and gravity: all places where it may be."""
+    ball = computed("how-to/certify", '{"y": (5.0, 1e-3), "y_dot": 0.0}')["ball"]
+    run = ds.solve(
+        ball,
+        2.5,
+        {"y": (5.0, 0.05), "y_dot": 0.0},
+        parameters={"gravity": (9.81, 0.05)},
+        at=ds.every(0.01),
+        certify=True,
+    )
+    certificate = run.certificate
+    if certificate is None or not certificate.complete:
+        raise RuntimeError("the run is not certified to its end")
+    low, high = certificate.bounds("y")
+    figure, (axes,) = panels(1, 2.6)
+    axes.fill_between(certificate.times, low, high, color=COLOURS[0], alpha=0.35, linewidth=0.0)
+    axes.plot(run.times, run["y"], color=COLOURS[0], linewidth=0.9)
+    for event in certificate.events:
+        near, far = event.time - event.radius, event.time + event.radius
+        axes.axvspan(near, far, color=COLOURS[1], alpha=0.35, linewidth=0.0)
+    axes.set(xlabel="t (s)", ylabel="y (m)", ylim=(0.0, None), xlim=(0.0, 2.5))
+    return figure
+
+
 GUIDES: dict[str, Callable[[], Figure]] = {
     "audited": audited,
+    "certified": certified,
     "compared": compared,
     "shrinking-patch": shrinking_patch,
     "exported": exported,
