@@ -37,7 +37,7 @@ CLOSED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_stay_closed_and_conserve_energy(tmp_path: Path, name: str) -> None:
-    case = ds.problem(str(written(tmp_path, name, LOOPS[name]))).case()
+    case = ds.problem(str(written(tmp_path, name, LOOPS[name]))).case(contacts="none")
     run = case.solve(SECONDS[name], STARTS[name])
     assert run.outcome is ds.Outcome.COMPLETED
     for goal in CLOSED[name]:
@@ -48,7 +48,7 @@ def test_loops_stay_closed_and_conserve_energy(tmp_path: Path, name: str) -> Non
 
 @pytest.mark.slow
 def test_a_planar_loop_in_space_is_refused_by_name_unless_a_rule_is_given(tmp_path: Path) -> None:
-    mechanism = ds.multibody.read(written(tmp_path, "four_bar", FOUR_BAR))
+    mechanism = ds.multibody.read(written(tmp_path, "four_bar", FOUR_BAR), contacts="none")
     with pytest.raises(RedundantConstraintsError, match="pin_2"):
         ds.solve(mechanism.system(), 1.0, guess=mechanism.start)
     run = ds.solve(mechanism.system(), 1.0, guess=mechanism.start, redundant="drop")
@@ -69,7 +69,7 @@ def test_a_planar_loop_in_space_is_refused_by_name_unless_a_rule_is_given(tmp_pa
 def test_a_start_value_of_a_joint_is_kept_and_what_moved_for_it_is_told(
     tmp_path: Path, start: dict[str, float]
 ) -> None:
-    case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case()
+    case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case(contacts="none")
     run = case.solve(0.01, start)
     gaps = [entry.max_abs for key, entry in run.drift.items() if key.startswith("pin")]
     assert max(gaps) < GAP
@@ -79,14 +79,14 @@ def test_a_start_value_of_a_joint_is_kept_and_what_moved_for_it_is_told(
 
 @pytest.mark.slow
 def test_start_values_that_a_loop_does_not_allow_together_are_refused(tmp_path: Path) -> None:
-    case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case()
+    case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case(contacts="none")
     with pytest.raises(InconsistentStateError, match="given drive_rate and pivot_rate"):
         case.solve(0.01, {"drive_rate": 3.0, "pivot_rate": 0.7})
 
 
 @pytest.mark.long
 def test_initial_takes_outputs_of_states(tmp_path: Path) -> None:
-    mechanism = ds.multibody.read(written(tmp_path, "four_bar", FOUR_BAR))
+    mechanism = ds.multibody.read(written(tmp_path, "four_bar", FOUR_BAR), contacts="none")
     system, guess = mechanism.system(), mechanism.start
     run = ds.solve(system, 0.01, {"drive_rate": 3.0}, guess=guess, redundant="drop")
     assert run["drive_rate"][0] == pytest.approx(3.0, abs=1e-13)
@@ -95,7 +95,7 @@ def test_initial_takes_outputs_of_states(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_motion_of_a_closed_loop_is_that_of_its_minimal_coordinate(tmp_path: Path) -> None:
     """The four-bar by its crank angle: T = I(a) a'^2 / 2, V(a), with lengths and angles."""
-    case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case()
+    case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case(contacts="none")
     run = case.solve(2.0, {"drive_rate": 4.0}, at=np.linspace(0.0, 2.0, 41))
     angle = np.unwrap(run["drive_angle"])
     crank, base, rocker = 0.2, 0.5, 0.4
@@ -118,7 +118,7 @@ def test_a_gear_between_joints_moves_as_its_reduced_mass_does(tmp_path: Path) ->
         "<worldbody>", '<option gravity="0 0 0"/><worldbody>'
     )
     path = written(tmp_path, "geared", text)
-    beside, case = Beside(path), ds.problem(str(path)).case()
+    beside, case = Beside(path), ds.problem(str(path)).case(contacts="none")
     run = case.solve(4.0, {"shaft_rate": 3.0})
     shaft, goes, cam = (run[name] for name in ("shaft_angle", "goes_displacement", "cam_angle"))
     assert np.allclose(goes, 0.1 * shaft, rtol=0.0, atol=1e-13)
@@ -138,8 +138,8 @@ def test_a_gear_between_joints_moves_as_its_reduced_mass_does(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_a_weld_holds_directions_too(tmp_path: Path) -> None:
-    mechanism = ds.multibody.read(written(tmp_path, "welded", WELDED))
-    run = ds.problem(str(mechanism.path)).case().solve(0.4, {"left_hinge_rate": 1.0})
+    mechanism = ds.multibody.read(written(tmp_path, "welded", WELDED), contacts="none")
+    run = ds.problem(str(mechanism.path)).case(contacts="none").solve(0.4, {"left_hinge_rate": 1.0})
     deck = np.array([run[f"deck_q{k}"][-1] for k in range(4)])
     cap = np.array([run[f"cap_q{k}"][-1] for k in range(4)])
     assert abs(deck @ cap) == pytest.approx(1.0, abs=1e-13)

@@ -211,6 +211,7 @@ def _of_geom(model: Any, number: int) -> dict[str, Any]:
     return {
         "collides": [int(model.geom_contype[number]), int(model.geom_conaffinity[number])],
         "vertices": _hull(model, number),
+        "pulls": bool(model.geom_adhesion[number].any() or model.geom_surfacevel[number].any()),
     }
 
 

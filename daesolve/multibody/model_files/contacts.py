@@ -245,6 +245,9 @@ def contacts_of(assembly: Assembly, choice: ContactChoice, omissions: Omissions)
             names = [title_of(model, number) for number in sorted(touching)]
             omissions.add("contacts between geoms", *names)
         return FileContacts()
+    pulling = [title_of(model, n) for n, geom in enumerate(model.geoms) if geom.pulls]
+    if pulling:
+        omissions.add("adhesion and moving surfaces of geoms", *pulling)
     known = parameters(restitution=(choice.restitution, "", CLOSED))
     reach, shapes = Reach.of(model), [shape_of(geom) for geom in model.geoms]
     laws = _Laws(model, choice)

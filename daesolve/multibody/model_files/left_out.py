@@ -27,6 +27,7 @@ EFFECTS = {
         "exclude pairs"
     ),
     "friction against torsion and rolling": "contacts rub only where they slide",
+    "adhesion and moving surfaces of geoms": "they do not act",
     "friction that differs by direction": "the first coefficient holds for all",
     "tendons": "their springs, dampers and limits do not act",
     "actuators of other kinds": "they do not act",

@@ -203,6 +203,8 @@ class FileGeom(_Entry):
         MuJoCo's number of directions, the weight in a mean, solref, and the distance that is kept.
     vertices
         Of the convex hull of a mesh, m.
+    pulls
+        Whether it adheres to others, or its surface moves like a belt.
     """
 
     name: str
@@ -221,6 +223,7 @@ class FileGeom(_Entry):
     reference: np.ndarray
     margin: float
     vertices: np.ndarray
+    pulls: bool
 
 
 @dataclass(frozen=True, eq=False)
