@@ -1,7 +1,8 @@
 """What contacts with friction cost, and how bodies come to rest compared with MuJoCo.
 
-The first table shows processor microseconds for 1, 2, 4 and 8 contacts. Single calls: one decision
-on coupled contacts at rest, and one impact by Newton's and by Poisson's law. Whole runs: one
+The first table shows processor microseconds for 1 to 24 contacts. Single calls: one decision on
+coupled contacts at rest in the plane, one in space, one for a body on so many feet, whose loads are
+not determined, and one impact by Newton's and by Poisson's law in the plane. Whole runs: one
 instant at which blocks on a shaking table stick or slip, and one at which balls that fall side by
 side strike the floor together. The latter two include the integration between the instants.
 
@@ -37,7 +38,9 @@ from .common.options import add_json, add_repeats, add_update, options, whole
 from .common.tables import aligned, markdown, update
 from .common.timing import in_turn, processor_seconds
 
-COUNTS = (1, 2, 4, 8)
+COUNTS = (1, 2, 4, 8, 16, 24)
+MOST_IN_RUNS = 8
+"""The number of contacts up to which whole runs are measured."""
 MARK, PAGE = "contact", "docs/benchmarks/contacts.md"
 REST, UNTIL = 0.031718329657, 1.7
 """The block's resting position, m, and the horizon, s."""
@@ -60,18 +63,20 @@ class Cost:
     ----------
     contacts
         Their number.
-    decision, newton, poisson
+    decision, spatial, feet, newton, poisson
         Each for one call.
     switch, impact
-        Each for one instant in a run.
+        Each for one instant in a run; None for many contacts.
     """
 
     contacts: int
     decision: float
+    spatial: float
+    feet: float
     newton: float
     poisson: float
-    switch: float
-    impact: float
+    switch: float | None
+    impact: float | None
 
 
 @dataclass(frozen=True)
@@ -104,17 +109,42 @@ def each(run: Callable[[], object], times: int) -> float:
     return 1e6 * spent / times
 
 
-def calls(count: int, times: int) -> tuple[float, float, float]:
-    """Return the microseconds of one decision and of two impacts for coupled contacts at rest."""
+def calls(count: int, times: int) -> tuple[float, ...]:
+    """Return the microseconds of three decisions and of two impacts for contacts at rest."""
     random = np.random.default_rng(count)
     rows = random.normal(size=(2 * count, 2 * count + 2))
     contacts = Contacts(rows @ rows.T, np.full(count, 0.3))
     free = random.normal(size=2 * count) - np.repeat([1.0, 0.0], count)
+    rows = random.normal(size=(3 * count, 3 * count + 2))
+    spatial = Contacts(rows @ rows.T, np.full(count, 0.3), directions=2)
+    freely = random.normal(size=3 * count) - np.repeat([1.0, 0.0], [count, 2 * count])
+    feet, loads = standing(count)
     return (
         each(lambda: decide(contacts, free), times),
+        each(lambda: decide(spatial, freely), times),
+        each(lambda: decide(feet, loads), times),
         each(lambda: collide(contacts, free, "newton", 0.5, on_gain="report"), times),
         each(lambda: collide(contacts, free, "poisson", 0.5, on_gain="report"), times),
     )
+
+
+def standing(count: int) -> tuple[Contacts, np.ndarray]:
+    """Return a body on feet in a ring that a push would slide, and the rates without reactions."""
+    angles = 0.1 + 2.0 * np.pi * np.arange(count) / count
+    x, y, z = 0.1 * np.cos(angles), 0.1 * np.sin(angles), -0.1
+    none, one = np.zeros(count), np.ones(count)
+    normal = np.column_stack([none, none, one, y, -x, none])
+    tangent = np.stack(
+        [
+            np.column_stack([one, none, none, none, z * one, -y]),
+            np.column_stack([none, one, none, -z * one, none, x]),
+        ],
+        axis=1,
+    ).reshape(2 * count, 6)
+    mass = np.diag([1.0, 1.0, 1.0, 0.02, 0.02, 0.02])
+    contacts = Contacts.of_rows(mass, normal, tangent, 0.4)
+    push = np.array([1.0, 0.5, -9.81, 0.0, 0.0, 0.0])
+    return contacts, np.vstack([normal, tangent]) @ push
 
 
 def shaken(count: int) -> ds.MechanicalSystem:
@@ -162,12 +192,15 @@ def cost(count: int, times: int, repeats: int) -> Cost:
     still = dict.fromkeys([*places, *(name.replace("_", "_dot_") for name in places)], 0.0)
     thrown = still | {f"y_{k}": 1.0 for k in range(count)}
     thrown |= {f"x_dot_{k}": 1.0 for k in range(count)}
-    decision, newton, poisson = calls(count, times)
-    switch, impact = (
-        instant(shaken(count), still, repeats),
-        instant(falling(count), thrown, repeats),
+    found = calls(count, times)
+    if count > MOST_IN_RUNS:
+        return Cost(count, *found, switch=None, impact=None)
+    return Cost(
+        count,
+        *found,
+        switch=instant(shaken(count), still, repeats),
+        impact=instant(falling(count), thrown, repeats),
     )
-    return Cost(count, decision, newton, poisson, switch, impact)
 
 
 # -- a block that comes to rest -------------------------------------------------------------------
@@ -315,8 +348,9 @@ def cost_rows(found: list[Cost]) -> list[list[str]]:
     return [
         [
             str(one.contacts),
-            *(f"{us:.0f}" for us in (one.decision, one.newton, one.poisson)),
-            *(f"{us:.0f}" for us in (one.switch, one.impact)),
+            *(f"{us:.0f}" for us in (one.decision, one.spatial, one.feet)),
+            *(f"{us:.0f}" for us in (one.newton, one.poisson)),
+            *("" if us is None else f"{us:.0f}" for us in (one.switch, one.impact)),
         ]
         for one in found
     ]
@@ -333,7 +367,16 @@ def rest_rows(found: list[Rest]) -> list[list[str]]:
     return rows
 
 
-COSTS = ["contacts", "decision, us", "newton, us", "poisson, us", "a switch, us", "an impact, us"]
+COSTS = [
+    "contacts",
+    "decision, us",
+    "in space, us",
+    "on feet, us",
+    "newton, us",
+    "poisson, us",
+    "a switch, us",
+    "an impact, us",
+]
 RESTS = ["method", "setting", "error, m", "s", "s / daesolve"]
 
 

@@ -29,6 +29,11 @@ MOST_ENUMERATED = 5
 """The number of contacts up to which all modes are solved, and hence all answers known."""
 METHODS = ("auto", "enumerate", "branch", "newton", "pivot", "cone")
 NOT_PROVED = "that there is no other answer is not proved"
+NOT_ALONE = (
+    "where several contacts touch at once, the motion is not known to be the only one: it fulfils "
+    "all conditions of the contacts, but that no other does is not proved"
+)
+"""What a run says once of such decisions."""
 CLOSURES = ("equal springs",)
 ASSUMED = "equal springs are assumed"
 

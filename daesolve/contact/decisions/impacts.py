@@ -68,6 +68,8 @@ class ContactImpact:
         The largest violation of a condition, relative to its terms.
     names
         The names of the contacts.
+    alone
+        Whether the law is proved to have no other outcome.
     """
 
     law: str
@@ -80,6 +82,7 @@ class ContactImpact:
     determined: bool
     residual: float
     names: tuple[str, ...]
+    alone: bool = True
 
     @property
     def impulses(self) -> np.ndarray:
@@ -110,6 +113,7 @@ def impact_of(
     *,
     determined: bool = True,
     residual: float = 0.0,
+    alone: bool = True,
 ) -> ContactImpact:
     """Return the impact of impulses (k,); give `after` if it is known more accurately."""
     count = contacts.count
@@ -125,6 +129,7 @@ def impact_of(
         determined=determined,
         residual=residual,
         names=contacts.names,
+        alone=alone,
     )
 
 
@@ -163,9 +168,8 @@ def newton(
     back = coefficients(contacts, "restitution", restitution)
     sideways = coefficients(contacts, "tangential restitution", tangential_restitution)
     factors = np.concatenate([1.0 + back, np.repeat(1.0 + sideways, contacts.directions)])
-    answer = _decided(
-        contacts, factors * before, np.zeros(contacts.count), springs, tolerance
-    ).only()
+    decision = _decided(contacts, factors * before, np.zeros(contacts.count), springs, tolerance)
+    answer = decision.only()
     return impact_of(
         contacts,
         "newton",
@@ -174,6 +178,7 @@ def newton(
         before,
         determined=answer.reactions_determined,
         residual=answer.residual,
+        alone=decision.complete,
     )
 
 
@@ -202,22 +207,24 @@ def poisson(
     """
     before = contacts.vector("the rates before an impact", velocities)
     back = coefficients(contacts, "restitution", restitution)
-    pressed = _decided(contacts, before, np.zeros(contacts.count), springs, tolerance).only()
+    compression = _decided(contacts, before, np.zeros(contacts.count), springs, tolerance)
+    pressed, alone = compression.only(), compression.complete
     least = back * pressed.normal
     if not np.any(least > 0.0):
-        return _of_phases(contacts, [pressed], before)
+        return _of_phases(contacts, [pressed], before, alone=alone)
     if not pressed.normal_determined:
         raise UndeterminedContact(
             "the expansion of Poisson's impact depends on undetermined impulses of "
             f"compression, for example {pressed}: use Newton's law",
             pressed,
         )
-    released = _decided(contacts, pressed.rates, least, springs, tolerance).only()
-    return _of_phases(contacts, [pressed, released], before)
+    expansion = _decided(contacts, pressed.rates, least, springs, tolerance)
+    alone = alone and expansion.complete
+    return _of_phases(contacts, [pressed, expansion.only()], before, alone=alone)
 
 
 def _of_phases(
-    contacts: Contacts, phases: Sequence[ContactSolution], before: np.ndarray
+    contacts: Contacts, phases: Sequence[ContactSolution], before: np.ndarray, *, alone: bool
 ) -> ContactImpact:
     return impact_of(
         contacts,
@@ -227,6 +234,7 @@ def _of_phases(
         before,
         determined=all(phase.reactions_determined for phase in phases),
         residual=max(phase.residual for phase in phases),
+        alone=alone,
     )
 
 

@@ -47,11 +47,17 @@ class CollisionResolver:
         The contacts, and what they do where rigid bodies leave it open.
     springs
         Whether impulses that are not determined are those of equal springs under all contacts.
+
+    Attributes
+    ----------
+    doubtful
+        Whether an impact or a decision so far is not proved to be the only one that is possible.
     """
 
     def __init__(self, numbers: ContactNumbers, choices: Choices, *, springs: bool = False) -> None:
         self.dynamics, self._numbers, self._choices = numbers.dynamics, numbers, choices
         self._springs = springs
+        self.doubtful = False
 
     def resolve(
         self, place: DecisionState, touching: np.ndarray, zero: np.ndarray, rates: Rates
@@ -88,6 +94,7 @@ class CollisionResolver:
                 own = np.isin(np.arange(len(touching)), which)
                 instant = self._numbers.instant(place, own, rates)
             found, slow = self._impact(place, instant, rates, lowest)
+            self.doubtful |= not found.alone
             last[which] = slow & (rates.restitution[which] > 0.0)
             changes = np.abs(instant.contacts.matrix[: len(which)]) @ np.abs(found.impulses)
             blur[which] = np.maximum(blur[which], ROUNDING * changes)

@@ -19,6 +19,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from daesolve.contact.decisions.decisions import NOT_ALONE
 from daesolve.contact.laws.brake_decisions import decide_with_brakes
 from daesolve.contact.laws.contact_functions import at_rest, functions_of, gaps_at_zero
 from daesolve.contact.laws.frictional_impacts import STILL, CollisionResolver, without_rounding
@@ -217,6 +218,8 @@ class FrictionalContactLaw(SwitchingLaw):
     ) -> Iterator[Jump]:
         """Yield the jump of an outcome, if anything changes."""
         time, p, events = arrival.place.time, outcome.p, outcome.events
+        if self._collisions.doubtful:
+            book.carried.said.setdefault(NOT_ALONE, time)
         place = self._collisions.separate(outcome.place, arrival.before & ~outcome.now)
         book.meet(self._closing[outcome.hit[: self._numbers.count]].tolist(), time)
         if (ends := self._ending) is not None:
@@ -274,12 +277,12 @@ class FrictionalContactLaw(SwitchingLaw):
         # If the motion has only just begun, slips are mere rounding.
         slips = np.where(np.abs(slips) <= BEGUN * _speed(instant, zero), 0.0, slips)
         instant, found = decide_with_brakes(numbers, place, instant, slips)
+        self._collisions.doubtful |= not found.complete
         so_far = states_of(numbers, place.p, instant.which)
         ended = ended.reshape(2, -1)[:, instant.which]
         lost = ended[0] & self._near_jam(place, book)
         answer = answer_of(found, so_far, self._choices, place.time, lost)
-        velocities = place.x[self.dynamics.position_count :]
-        rests = at_rest(instant, answer, velocities, _length(zero))
+        rests = at_rest(instant, answer, place.x[self.dynamics.position_count :], _length(zero))
         modes = [
             self._functions.referred(place, p)
             for p in bearing_modes(

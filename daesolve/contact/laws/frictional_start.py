@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.contact.decisions import decide
+from daesolve.contact.decisions.decisions import NOT_ALONE
 from daesolve.contact.decisions.touching import DEPENDENT
 from daesolve.contact.laws.brake_decisions import decide_with_brakes
 from daesolve.contact.laws.contact_functions import SHARED, at_rest, is_timed
@@ -108,10 +109,11 @@ def _begin_in_plane(
 ) -> tuple[np.ndarray, list[str]]:
     """Return the values of the first mode, and what was chosen, in words."""
     dynamics, p = numbers.dynamics, place.p
-    slips = rates.slips[instant.which]
+    slips, notes = rates.slips[instant.which], list[str]()
     so_far, rest, reactions = states_by_slips(slips), False, None
     try:
         instant, found = decide_with_brakes(numbers, place, instant, slips)
+        notes += [] if found.complete else [NOT_ALONE]
         answer = answer_of(found, so_far, beginning.choices, beginning.time)
         states = with_implied_contacts(instant, answer, answer.states, slips)
         reactions = answer.reactions
@@ -127,7 +129,7 @@ def _begin_in_plane(
         numbers, instant, p, states_by_contact(instant, states), slips, reactions, rest=rest
     )
     if chosen[numbers.rests].any():
-        return numbers.with_following(chosen, numbers.closed(chosen)), [SHARED]
+        return numbers.with_following(chosen, numbers.closed(chosen)), [*notes, SHARED]
     # One that opens does so at the start, with an event; until then it slides as it does.
     chosen = _with_what_opens(numbers, instant, chosen, p)
     sides = (np.sign(rates.slips) * numbers.closed(p))[numbers.rubs]
@@ -135,7 +137,7 @@ def _begin_in_plane(
     now = closed_contacts(numbers, instant, chosen)
     chosen = numbers.with_following(chosen, now)
     shared = are_chosen(numbers, chosen, now)
-    return chosen, [chosen_among(numbers, now)] if shared else []
+    return chosen, [*notes, *([chosen_among(numbers, now)] if shared else [])]
 
 
 def _with_what_opens(
@@ -184,4 +186,5 @@ def _begin_in_space(
     chosen[numbers.holds[~stays]] = p[numbers.holds[~stays]]
     moving = ~rates.resting[numbers.rubs]
     chosen[numbers.slides[moving]] = 1.0
-    return chosen, [said_of(instant)] if shared else []
+    notes = [said_of(instant)] if shared else []
+    return chosen, notes if found.complete else [*notes, NOT_ALONE]

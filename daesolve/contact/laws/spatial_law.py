@@ -340,6 +340,7 @@ class SpatialContactLaw(FrictionalContactLaw):
         """Return what contacts do next, as decided for all of them together."""
         closure = SPRINGS if self._springs else None
         found = decide(instant.contacts, instant.free, slips, closure=closure)
+        self._collisions.doubtful |= not found.complete
         so_far = states_of(self._numbers, place.p, instant.which)
         return answer_of(found, so_far, self._choices, place.time)
 
