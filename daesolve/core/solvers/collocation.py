@@ -1,9 +1,9 @@
-"""Steps of the Radau IIA methods of 3 and 5 stages, of controlled length, with the exact Jacobian.
+"""Steps of Radau IIA methods of 3 to 7 stages, of controlled length, with the exact Jacobian.
 
-The collocation polynomial of a step is x + z(theta), z(0) = 0, with z'(c_i) = h f at the stages.
+The collocation polynomial of a step is y + z(theta), z(0) = 0, with E z'(c_i) = h F at the stages.
 With A^-1 = T diag(lambda) T^-1 the stages come apart: one real and some complex systems
 
-    (lambda_k / h - J) dw_k = (T^-1 F)_k - lambda_k / h w_k,    z = T w.
+    (lambda_k / h E - J) dw_k = (T^-1 F)_k - lambda_k / h E w_k,    z = T w.
 
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II (1996), IV.8; E. Hairer, G. Wanner,
 Stiff differential equations solved by Radau methods, J. Comput. Appl. Math. 111 (1999) 93-111.

@@ -3,14 +3,14 @@
 Written out, the code of the elimination is differentiated by each state: about 0.4 n N
 instructions of 4 ns for n states and N instructions of the right-hand side, and they must be
 made first. By the implicit function theorem (see `SemiExplicit`) the equations before the
-elimination are differentiated, as sparse as they are, and their matrix is factorised: by LAPACK, or
-by SuperLU where it is large. That costs some 0.15 ms at least. Measured (one core,
-chains of N pendulums in the plane in maximal coordinates; making the code, and one Jacobian):
+elimination are differentiated numerically, many columns at once, and their matrix is factorised: by
+LAPACK, or by SuperLU where it is large. Nothing is made in advance. Measured (one core, chains of N
+pendulums in the plane in maximal coordinates; making the code, and one Jacobian):
 
     N     states   written out            factorised
-    5         30   0.04 s     0.04 ms     0.01 s    0.12 ms
-    10        60   0.19 s     0.11 ms     0.02 s    0.18 ms
-    20       120   1.0 s      0.42 ms     0.04 s    0.40 ms
+    5         30   0.02 s     0.03 ms     0.02 s    0.25 ms
+    10        60   0.2 s      0.08 ms     0.02 s    0.4 ms
+    20       120   1.3 s      0.3 ms      0.05 s    1.1 ms
 """
 
 from __future__ import annotations
@@ -93,6 +93,38 @@ def _costs_less(problem: OdeProblem) -> bool:
     return FIXED + DIRECTIONS * residual.n_instructions() + work / FLOPS < written
 
 
+class _Block:
+    """A block of a sparse matrix.
+
+    Parameters
+    ----------
+    pattern
+        The rows of the entries, and the start of each column.
+    down, right
+        The rows and columns of the block.
+    """
+
+    def __init__(self, pattern: SparseDerivatives, down: range, right: range) -> None:
+        columns = np.repeat(np.arange(len(pattern.starts) - 1), np.diff(pattern.starts))
+        inside = np.isin(pattern.rows, down) & np.isin(columns, right)
+        self._places = np.flatnonzero(inside)
+        self._rows = pattern.rows[self._places] - down.start
+        self._columns = columns[self._places] - right.start
+        self._starts = np.searchsorted(self._columns, np.arange(len(right) + 1)).astype(np.int32)
+        self._shape = len(down), len(right)
+
+    def sparse(self, entries: np.ndarray) -> scipy.sparse.csc_array:
+        """Return it from the entries of the whole matrix."""
+        parts = (entries[self._places], self._rows, self._starts)
+        return scipy.sparse.csc_array(parts, shape=self._shape)
+
+    def dense(self, entries: np.ndarray) -> np.ndarray:
+        """Return it from the entries of the whole matrix, columns first."""
+        matrix = np.zeros(self._shape, order="F")
+        matrix[self._rows, self._columns] = entries[self._places]
+        return matrix
+
+
 class _Blocks:
     """The derivatives of f and r - K z by x and z, in blocks.
 
@@ -105,25 +137,24 @@ class _Blocks:
     """
 
     def __init__(self, equations: SemiExplicit, p: np.ndarray) -> None:
-        self._size = equations.x.numel()
-        self.derivatives = SparseDerivatives(equations.residual, p)
-        self._shape = (self._size + equations.z.numel(),) * 2
-        self._unknowns = np.zeros(equations.z.numel())
+        size, whole = equations.x.numel(), equations.residual.nnz_out(0)
+        self.derivatives = own = SparseDerivatives(equations.residual, p)
+        states, unknowns = range(size), range(size, whole)
+        self._own, self._by_z = _Block(own, states, states), _Block(own, states, unknowns)
+        self._rest, self._matrix = _Block(own, unknowns, states), _Block(own, unknowns, unknowns)
+        self._size, self._none = size, np.zeros(len(unknowns))
 
-    def at(self, t: float, x: np.ndarray, z: np.ndarray) -> tuple[scipy.sparse.csc_array, ...]:
+    def at(
+        self, t: float, x: np.ndarray, z: np.ndarray
+    ) -> tuple[np.ndarray, scipy.sparse.csc_array, np.ndarray]:
         """Return df/dx, df/dz and d(r - K z)/dx."""
-        whole, size = self._matrix(t, np.concatenate([x, z]))[1], self._size
-        return whole[:size, :size], whole[:size, size:], whole[size:, :size]
+        entries = self.derivatives(t, np.concatenate([x, z]))[1]
+        return self._own.dense(entries), self._by_z.sparse(entries), self._rest.dense(entries)
 
     def linear(self, t: float, x: np.ndarray) -> tuple[scipy.sparse.csc_array, np.ndarray]:
         """Return K and r."""
-        values, whole = self._matrix(t, np.concatenate([x, self._unknowns]))
-        return -whole[self._size :, self._size :], values[self._size :]
-
-    def _matrix(self, t: float, y: np.ndarray) -> tuple[np.ndarray, scipy.sparse.csc_array]:
-        values, entries = self.derivatives(t, y)
-        own = self.derivatives
-        return values, scipy.sparse.csc_array((entries, own.rows, own.starts), shape=self._shape)
+        values, entries = self.derivatives(t, np.concatenate([x, self._none]))
+        return self._matrix.sparse(-entries), values[self._size :]
 
 
 class FactorisedJacobian:
@@ -160,12 +191,12 @@ class FactorisedJacobian:
             return np.full((size, size), np.nan)
         z = factors.refined(right_side)
         own, by_z, rest = self._blocks.at(t, x, z)
-        dz = factors.solve(rest.toarray(order="F"))
+        dz = factors.solve(rest)
         for _ in range(self.equations.refinements):
             z = z + factors.refined(right_side - matrix @ z)
             own, by_z, rest = self._blocks.at(t, x, z)
-            dz = dz + factors.solve(rest.toarray(order="F") - matrix @ dz)
-        return own.toarray() + by_z @ dz
+            dz = dz + factors.solve(rest - matrix @ dz)
+        return own + by_z @ dz
 
 
 def independent_motion(
