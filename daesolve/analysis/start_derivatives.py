@@ -61,6 +61,8 @@ def differentiated_start(
     prepared = prepare(system, asked)
     direct = DirectChanges(prepared, asked, request)
     names = list(prepared.dynamics.values)
+    # Which of dependent goals are kept is chosen after the start.
+    chosen = dict(zip(names, prepared.values.tolist(), strict=False))
     slopes: list[np.ndarray] = []
     errors: list[float] = []
     for name, value in nominal.items():
@@ -68,7 +70,9 @@ def differentiated_start(
         def start(number: float, name: str = name) -> np.ndarray:
             changed = replace(asked, **_numbers(request({name: number})))
             state, values = starting_point(system.dynamics, changed)
-            return np.concatenate([state.state, [values[entry] for entry in names]])
+            return np.concatenate(
+                [state.state, [values.get(entry, chosen[entry]) for entry in names]]
+            )
 
         slope = direct.slope(name, value)
         if slope is None:
