@@ -66,8 +66,8 @@ def measured(problem: str, case: str) -> Measurement:
     except DaesolveError as error:
         return Measurement(name, until, says=str(error))
     check, size = page.checks[0], len(page.text.encode()) / 1e3
-    numbers = (_finite(number) for number in (check.difference, check.repeated))
-    return Measurement(name, run.end_time, run.event_count, size, *numbers, check.worst)
+    apart, repeated = _finite(check.difference), _finite(check.repeated)
+    return Measurement(name, run.end_time, run.event_count, size, apart, repeated, check.worst)
 
 
 def _finite(number: float) -> float | None:

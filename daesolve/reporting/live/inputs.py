@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from typing import Any
 
 import casadi as ca
 
@@ -49,7 +50,8 @@ def opened_inputs(system: System, prepared: Prepared) -> tuple[Prepared, GivenIn
         The run.
     """
     names = [name for name in system.inputs.names if name not in prepared.system.inputs.names]
-    meanings = {name: prepared.system.outputs[name][0] for name in names}
+    outputs: Mapping[str, Any] = prepared.system.outputs
+    meanings: dict[str, ca.SX] = {name: outputs[name][0] for name in names}
     seen = named_symbols(system)
     written = {
         name: _in_words(meaning)
