@@ -122,7 +122,7 @@ def paper_again(directory: Path) -> None:
 def first_report(directory: Path) -> None:
     """Run the hoop of the first page and report it."""
     run(*COMMAND, "run", "rolling-wheel", "--case", "hoop", "--out", "made", inside=directory)
-    page_of(directory / "made" / "report.html", "first-report", 640, "h1", 1040)
+    page_of(directory / "made" / "report.html", "first-report", 800, "h1", 1160)
     page_of(directory / "made" / "report.html", "report", 760, "#drift", 1040)
 
 
