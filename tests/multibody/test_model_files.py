@@ -136,16 +136,17 @@ def test_what_is_left_out_is_named_and_reported_with_every_run(tmp_path: Path) -
     more = '<body name="tip"><joint name="end" limited="true" range="-1 1" axis="0 1 0"/>'
     more += '<geom name="ball" size="0.1"/><site name="a"/></body><site name="b" pos="0 0 1"/>'
     after = (
-        '<tendon><spatial name="cord" stiffness="3"><site site="a"/><site site="b"/></spatial>'
+        '<tendon><spatial name="cord" stiffness="3"><site site="a"/><geom geom="ball"/>'
+        '<site site="b"/></spatial><spatial name="rope"><site site="a"/><site site="b"/></spatial>'
         '</tendon><actuator><muscle name="biceps" joint="end" lengthrange="0 1"/>'
-        '<motor name="push" joint="pin" ctrlrange="0 1"/><motor name="pull" tendon="cord"/>'
+        '<motor name="push" joint="pin" ctrlrange="0 1"/><motor name="pull" tendon="rope"/>'
         '</actuator><option density="1.2"/>'
     )
     path = written(tmp_path, "much", ONE.format(joint="", more=more, after=after))
     mechanism = ds.multibody.read(path)
     assert {entry.kind: entry.names for entry in mechanism.left_out} == {
         "tendons": ("cord",),
-        "actuators of other kinds": ("biceps", "pull"),
+        "actuators of other kinds": ("biceps",),
         "the fluid": (),
     }
     run = ds.solve(mechanism.system(), 0.1, guess=mechanism.start)

@@ -18,9 +18,10 @@ import numpy as np
 
 from daesolve.core.posing.inputs import Inputs
 from daesolve.multibody.model_files.assembly import ACTUATOR, Assembly
-from daesolve.multibody.model_files.freedoms import FreedomForce, saturated
+from daesolve.multibody.model_files.freedoms import Freedom, FreedomForce, saturated
 from daesolve.multibody.model_files.left_out import Omissions
 from daesolve.multibody.model_files.model import FileActuator, FileModel
+from daesolve.multibody.model_files.tendons import TRANSMISSION, is_taken
 
 JOINT, JOINT_IN_PARENT = 0, 1
 """MuJoCo's numbers of what an actuator acts on."""
@@ -33,8 +34,7 @@ LAST_GROUP = 30
 def _taken(model: FileModel, actuator: FileActuator) -> bool:
     """Return whether an actuator is of a kind that is taken."""
     return (
-        actuator.transmission in (JOINT, JOINT_IN_PARENT)
-        and model.joints[actuator.target].kind in ("hinge", "slide")
+        _reaches(model, actuator)
         and actuator.gain_kind in (0, 1)
         and actuator.bias_kind in (0, 1)
         and actuator.dynamics == 0
@@ -42,6 +42,17 @@ def _taken(model: FileModel, actuator: FileActuator) -> bool:
         and actuator.plugin < 0
         and not actuator.delay
         and not np.any(actuator.damping_more)
+    )
+
+
+def _reaches(model: FileModel, actuator: FileActuator) -> bool:
+    """Return whether an actuator acts along a motion that is taken."""
+    if actuator.transmission == TRANSMISSION:
+        return is_taken(model, model.tendons[actuator.target])
+    joints = (JOINT, JOINT_IN_PARENT)
+    return actuator.transmission in joints and model.joints[actuator.target].kind in (
+        "hinge",
+        "slide",
     )
 
 
@@ -57,17 +68,24 @@ def with_rotors(model: FileModel) -> FileModel:
 
     Those of actuators that are switched off as well, as in MuJoCo.
     """
-    joints = list(model.joints)
+    joints, tendons = list(model.joints), list(model.tendons)
     for actuator in model.actuators:
         if not _taken(model, actuator):
             continue
-        joint, squared = joints[actuator.target], float(actuator.gear[0]) ** 2
-        joints[actuator.target] = replace(
-            joint,
-            damping=joint.damping + squared * actuator.damping,
-            armature=joint.armature + squared * actuator.armature,
+        number, squared = actuator.target, float(actuator.gear[0]) ** 2
+        along_tendon = actuator.transmission == TRANSMISSION
+        motion = tendons[number].motion if along_tendon else joints[number]
+        motion = replace(
+            motion,
+            damping=motion.damping + squared * actuator.damping,
+            armature=motion.armature + squared * actuator.armature,
         )
-    return replace(model, joints=joints)
+        if along_tendon:
+            acts = tendons[number].acts or bool(motion.damping.any() or motion.armature.any())
+            tendons[number] = replace(tendons[number], motion=motion, acts=acts)
+        else:
+            joints[number] = motion
+    return replace(model, joints=joints, tendons=tendons)
 
 
 def counted_by_actuators(model: FileModel) -> set[int]:
@@ -75,7 +93,8 @@ def counted_by_actuators(model: FileModel) -> set[int]:
     return {
         actuator.target
         for actuator in model.actuators
-        if _taken(model, actuator)
+        if actuator.transmission != TRANSMISSION
+        and _taken(model, actuator)
         and _acts(model, actuator)
         and ((actuator.gain_kind and actuator.gain[1]) or (actuator.bias_kind and actuator.bias[1]))
     }
@@ -94,14 +113,14 @@ def add_actuators(assembly: Assembly, omissions: Omissions) -> Inputs:
         if not _taken(assembly.model, actuator):
             omissions.add("actuators of other kinds", title)
             continue
-        freedom = assembly.freedoms[actuator.target]
+        freedom = _motion(assembly, actuator)
         name = assembly.words.word(actuator.name, f"{freedom.name}_drive", ACTUATOR)
-        defaults[name], units[name] = 0.0, _unit(actuator, turns=freedom.turns)
+        defaults[name], units[name] = 0.0, _unit(actuator, freedom.units[0])
         taken[number] = name
     inputs = Inputs(defaults, units)
     for number, name in taken.items():
         actuator = assembly.model.actuators[number]
-        freedom = assembly.freedoms[actuator.target]
+        freedom = _motion(assembly, actuator)
         gear = float(actuator.gear[0])
         control = inputs[name]
         if actuator.control_limited and not assembly.model.switched_off(NO_CLAMPING):
@@ -117,12 +136,17 @@ def add_actuators(assembly: Assembly, omissions: Omissions) -> Inputs:
     return inputs
 
 
-def _unit(actuator: FileActuator, *, turns: bool) -> str:
+def _motion(assembly: Assembly, actuator: FileActuator) -> Freedom:
+    tendon = actuator.transmission == TRANSMISSION
+    return (assembly.tendons if tendon else assembly.freedoms)[actuator.target]
+
+
+def _unit(actuator: FileActuator, unit: str) -> str:
     """Return the unit of the control, as far as its bias determines it."""
     if actuator.bias_kind and actuator.bias[1] and actuator.bias[1] == -actuator.gain[0]:
-        return "rad" if turns else "m"
+        return unit
     if actuator.bias_kind and actuator.bias[2] and actuator.bias[2] == -actuator.gain[0]:
-        return "rad/s" if turns else "m/s"
+        return f"{unit or 1}/s"
     return ""
 
 

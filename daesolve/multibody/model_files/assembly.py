@@ -52,6 +52,11 @@ JOINT = (
     *BODY[1:],
 )
 """What is made of the name of a joint."""
+TENDON = (
+    *("", "length", "speed", "friction", "rub", "friction_work"),
+    *("actuation", "actuation_force", "actuation_work"),
+)
+"""What is made of the name of a tendon."""
 CONTACT = ("", "lost", "closed")
 """What is made of the name of a contact."""
 ACTUATOR = ("", "force", "work")
@@ -123,6 +128,8 @@ class Assembly:
         Rigid joints.
     freedoms
         By the number of the joint in the file.
+    tendons
+        By the number of the tendon in the file.
     parts
         What else there is.
     loops
@@ -135,6 +142,7 @@ class Assembly:
     relative: Sequence[tuple[np.ndarray, np.ndarray]] = ()
     joints: list[Joint] = field(default_factory=list[Joint])
     freedoms: dict[int, Freedom] = field(default_factory=dict[int, Freedom])
+    tendons: dict[int, Freedom] = field(default_factory=dict[int, Freedom])
     parts: list[Part] = field(default_factory=list[Part])
     loops: list[Part] = field(default_factory=list[Part])
 

@@ -237,7 +237,40 @@ def _pairs(model: Any) -> list[dict[str, Any]]:
 def _of_tendon(model: Any, number: int) -> dict[str, Any]:
     passive = ("stiffness", "damping", "frictionloss", "armature", "limited", "stiffnesspoly",
                "dampingpoly")  # fmt: skip
-    return {"acts": any(getattr(model, f"tendon_{name}")[number].any() for name in passive)}
+    own: dict[str, Any] = {
+        name: getattr(model, f"tendon_{name}")[number].tolist()
+        for name in (*passive, "range", "margin", "lengthspring", "actfrclimited", "actfrcrange")
+    }
+    first = int(model.tendon_adr[number])
+    places = slice(first, first + int(model.tendon_num[number]))
+    motion: dict[str, Any] = {
+        "name": _text(model.names, int(model.name_tendonadr[number])),
+        "kind": "sum" if (model.wrap_type[places] == 1).all() else "tendon",
+        **dict.fromkeys(("body", "place", "rate"), 0),
+        "position": [0.0] * 3,
+        "axis": [0.0] * 3,
+        **dict.fromkeys(("yields", "lifts"), False),
+        "reference": [0.0],
+        "slack": own["lengthspring"],
+        "stiffness": own["stiffness"],
+        "stiffness_more": own["stiffnesspoly"],
+        "limited": bool(own["limited"]),
+        "range": own["range"],
+        "margin": own["margin"],
+        "force_limited": bool(own["actfrclimited"]),
+        "force_range": own["actfrcrange"],
+        "damping": [own["damping"]],
+        "damping_more": own["dampingpoly"],
+        "armature": [own["armature"]],
+        "friction": [own["frictionloss"]],
+    }
+    return {
+        "acts": any(getattr(model, f"tendon_{name}")[number].any() for name in passive),
+        "motion": motion,
+        "kinds": model.wrap_type[places].tolist(),
+        "over": model.wrap_objid[places].tolist(),
+        "numbers": model.wrap_prm[places].tolist(),
+    }
 
 
 if __name__ == "__main__":

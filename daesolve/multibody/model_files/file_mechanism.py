@@ -44,8 +44,9 @@ from daesolve.multibody.model_files.limits import (
     unique_angle,
     with_ranges,
 )
-from daesolve.multibody.model_files.model import FileJoint, FileModel
+from daesolve.multibody.model_files.model import FileJoint, FileModel, with_motions
 from daesolve.multibody.model_files.parsing import parsed
+from daesolve.multibody.model_files.tendons import add_tendons, counted_by_tendons
 from daesolve.multibody.places import Frame
 from daesolve.multibody.supports import Supporting
 
@@ -130,6 +131,11 @@ class FileMechanism(Mechanism):
     def freedoms(self) -> Mapping[str, Freedom]:
         """The motions of its joints, by name."""
         return {freedom.name: freedom for freedom in self.assembly.freedoms.values()}
+
+    @property
+    def tendons(self) -> Mapping[str, Freedom]:
+        """The motions along its tendons, by name."""
+        return {freedom.name: freedom for freedom in self.assembly.tendons.values()}
 
     @property
     def has_loops(self) -> bool:
@@ -382,6 +388,7 @@ def mechanism_of(
     if not bodies:
         raise ModelFileError(f"{path} has no body that can move")
     add_equalities(assembly, omissions)
+    add_tendons(assembly, omissions)
     inputs = add_actuators(assembly, omissions)
     add_limits(assembly, restitution[RESTITUTION])
     limited = any(isinstance(part, Limits) for part in assembly.parts)
@@ -397,6 +404,7 @@ def mechanism_of(
             *assembly.joints,
             *(part for part in assembly.loops if isinstance(part, Joint)),
             *assembly.freedoms.values(),
+            *assembly.tendons.values(),
             *(part for part in assembly.loops if not isinstance(part, Joint)),
             *assembly.parts,
             *lifting,
@@ -424,7 +432,7 @@ def _switched(model: FileModel) -> FileModel:
             joint = replace(joint, damping=np.zeros_like(joint.damping))
         return joint
 
-    return replace(model, joints=tuple(map(effective, model.joints)))
+    return with_motions(model, effective)
 
 
 def _angles(model: FileModel) -> Angles:
@@ -433,6 +441,7 @@ def _angles(model: FileModel) -> Angles:
     limited = {number for number, joint in enumerate(model.joints) if joint.limited}
     sprung = {number for number, joint in enumerate(model.joints) if joint.stiffness}
     found = sprung | limited | counted_by_equalities(model) | counted_by_actuators(model)
+    found |= counted_by_tendons(model)
     hinges = {number for number in found if model.joints[number].kind == "hinge"}
     return Angles(hinges - unique, unique)
 

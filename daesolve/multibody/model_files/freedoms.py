@@ -29,6 +29,8 @@ RECOUNT_ANGLE = 3.0
 STARTS = {
     "hinge": (("angle",), ("rate",)),
     "slide": (("displacement",), ("speed",)),
+    "tendon": (("length",), ("speed",)),
+    "sum": (("length",), ("speed",)),
     "ball": (("q0", "q1", "q2", "q3"), ("w1", "w2", "w3")),
     "free": (
         ("x", "y", "z", "q0", "q1", "q2", "q3"),
@@ -36,6 +38,8 @@ STARTS = {
     ),
 }
 """The suffixes of the coordinates and velocities of a joint."""
+UNITS = {"slide": ("m", "N"), "tendon": ("m", "N"), "sum": ("", "")}
+"""The units of places and forces; rad and N m of other kinds."""
 
 
 def saturated(value: ca.SX, bounds: np.ndarray) -> ca.SX:
@@ -98,6 +102,11 @@ class Freedom:
     def turns(self) -> bool:
         """Whether it is a hinge."""
         return self.joint.kind == "hinge"
+
+    @property
+    def units(self) -> tuple[str, str]:
+        """The units of its place and of the force along it."""
+        return UNITS.get(self.joint.kind, ("rad", "N m"))
 
     @cached_property
     def counted_from(self) -> Parameters:
@@ -172,9 +181,9 @@ class Freedom:
         """Its place and rate by name."""
         if self.way is None and self.direction is None:
             return {}
-        unit = "rad" if self.turns else "m"
+        unit, _ = self.units
         (place,), (rate,) = self.start_names
-        return {place: (self.place, unit), rate: (self.rates[0], f"{unit}/s")}
+        return {place: (self.place, unit), rate: (self.rates[0], f"{unit or 1}/s")}
 
     @cached_property
     def contribution(self) -> Contribution:
@@ -194,8 +203,12 @@ class Freedom:
         ]
         potential = ca.SX(0)
         if joint.stiffness:
-            potential = joint.stiffness * (self.place - float(joint.slack[0])) ** 2 / 2
-        unit = "N" if joint.kind == "slide" else "N m"
+            low, high = float(joint.slack[0]), float(joint.slack[-1])
+            stretch = self.place - low
+            if low < high:  # It is slack between both.
+                stretch = ca.fmin(stretch, 0) + ca.fmax(self.place - high, 0)
+            potential = joint.stiffness * stretch**2 / 2
+        _, unit = self.units
         own = Contribution(
             potential=potential,
             forces=forces,
@@ -224,8 +237,7 @@ class Freedom:
             if not size:
                 continue
             name = self.name if len(sizes) == 1 else f"{self.name}_{number}"
-            slides = self.joint.kind == "slide" or (self.joint.kind == "free" and number <= 3)
-            unit = "N" if slides else "N m"
+            unit = "N" if self.joint.kind == "free" and number <= 3 else self.units[1]
             friction = Coulomb(1.0).act(f"{name}_rub", rate, ca.SX(size), unit=unit)
             found.append(friction.contribution(name, unit))
         return found

@@ -118,7 +118,6 @@ def add_what_is_not_read(model: FileModel, omissions: Omissions) -> None:
     for number, joint in enumerate(model.joints):
         _check_joint(joint, joint.name or f"number {number}")
     listed = {
-        "tendons": [(tendon.name, tendon.acts) for tendon in model.tendons],
         "bodies that a program moves": [(body.name, body.mocap) for body in model.bodies],
     }
     for kind, entries in listed.items():

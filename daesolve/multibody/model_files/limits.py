@@ -27,7 +27,12 @@ from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.model_files.assembly import CONTACT, Assembly
 from daesolve.multibody.model_files.equalities import JOINT, holding
 from daesolve.multibody.model_files.freedoms import RECOUNT_ANGLE, Freedom
-from daesolve.multibody.model_files.model import FileEquality, FileJoint, FileModel
+from daesolve.multibody.model_files.model import (
+    FileEquality,
+    FileJoint,
+    FileModel,
+    with_motions,
+)
 
 RESTITUTION = "limit_restitution"
 """The parameter of every limit."""
@@ -35,6 +40,8 @@ NO_LIMITS = 1, 8
 """MuJoCo's bits of constraints and of limits, where they are disabled."""
 ROUNDING = 1e-9
 """How far beyond a limit counts as at it, rad or m; a range that is shorter is a point."""
+NOUNS = {"tendon": "tendon", "sum": "tendon"}
+"""What motions are called that are none of joints."""
 LINEAR = 2
 """The coefficients of an equality of joints that make a straight line."""
 
@@ -93,12 +100,9 @@ def with_ranges(model: FileModel) -> FileModel:
     ModelFileError
         A range is empty.
     """
+    limited = not model.switched_off(*NO_LIMITS)
+    model = with_motions(model, lambda motion: _without_margin(motion, limited=limited))
     joints = list(model.joints)
-    if model.switched_off(*NO_LIMITS):
-        return replace(model, joints=[replace(joint, limited=False) for joint in joints])
-    for number, joint in enumerate(joints):
-        if joint.limited:
-            joints[number] = _without_margin(joint)
     for equality in _leaves_first(model):
         _limit_the_leader(joints, equality)
     points = [number for number, joint in enumerate(joints) if joint.limited and _is_point(joint)]
@@ -108,8 +112,10 @@ def with_ranges(model: FileModel) -> FileModel:
     return replace(model, joints=joints, equalities=[*model.equalities, *held])
 
 
-def _without_margin(joint: FileJoint) -> FileJoint:
+def _without_margin(joint: FileJoint, *, limited: bool) -> FileJoint:
     """Return a joint whose range ends where MuJoCo's constraint would rest, its margin before."""
+    if not limited or not joint.limited:
+        return replace(joint, limited=False)
     low, high = joint.range.tolist()
     if joint.kind == "ball":
         if high - joint.margin < ROUNDING:
@@ -119,9 +125,9 @@ def _without_margin(joint: FileJoint) -> FileJoint:
         return replace(joint, range=np.array([0.0, high - joint.margin]))
     low, high = low + joint.margin, high - joint.margin
     if low > high:
+        what = f"{NOUNS.get(joint.kind, 'joint')} {joint.name!r}"
         raise ModelFileError(
-            f"the joint {joint.name or joint.kind!r} has no place within its limits: they leave "
-            f"from {low:g} to {high:g}"
+            f"the {what} has no place within its limits: they leave from {low:g} to {high:g}"
         )
     return replace(joint, range=np.array([low, high]))
 
@@ -183,7 +189,7 @@ def unique_angle(joint: FileJoint) -> bool:
 
 def add_limits(assembly: Assembly, restitution: Expression) -> None:
     """Add the limits of joints to a mechanism."""
-    for freedom in assembly.freedoms.values():
+    for freedom in (*assembly.freedoms.values(), *assembly.tendons.values()):
         if not freedom.joint.limited:
             continue
         low, high = freedom.joint.range.tolist()
@@ -198,8 +204,7 @@ def add_limits(assembly: Assembly, restitution: Expression) -> None:
         named = {
             words.word(f"{freedom.name}_{end}", "limit", CONTACT): gap for end, gap in gaps.items()
         }
-        unit = "N" if freedom.joint.kind == "slide" else "N m"
-        assembly.parts.append(Limits(named, unit, restitution))
+        assembly.parts.append(Limits(named, freedom.units[1], restitution))
 
 
 def check_start(freedoms: Sequence[Freedom], qpos: np.ndarray) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
 
-Kind = Literal["free", "ball", "slide", "hinge"]
+Kind = Literal["free", "ball", "slide", "hinge", "tendon", "sum"]
+"""The kinds of joints, and those of tendons: along sites, or sums of the places of joints."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,10 +261,24 @@ class FileTendon(_Entry):
     ----------
     acts
         Whether it is a spring, damps, rubs, is heavy or limited.
+    motion
+        What acts along it; `slack` is the range of lengths in which its spring is.
+    kinds, over, numbers
+        MuJoCo's numbers of the kinds of what it runs over, which ones these are, and a coefficient
+        or divisor of each.
     """
 
     name: str
     acts: bool
+    motion: FileJoint
+    kinds: np.ndarray
+    over: np.ndarray
+    numbers: np.ndarray
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return it from plain data."""
+        return super().of({**given, "motion": FileJoint.of(given["motion"])})
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,3 +379,9 @@ class FileModel:
         for number, body in enumerate(self.bodies):
             found.setdefault(body.welded, []).append(number)
         return found
+
+
+def with_motions(model: FileModel, change: Callable[[FileJoint], FileJoint]) -> FileModel:
+    """Return a model whose joints, and what acts along tendons, are changed."""
+    tendons = [replace(tendon, motion=change(tendon.motion)) for tendon in model.tendons]
+    return replace(model, joints=tuple(map(change, model.joints)), tendons=tendons)

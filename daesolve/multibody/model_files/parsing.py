@@ -60,7 +60,7 @@ def parsed(path: Path, within: Path | None = None, seconds: float = SECONDS) -> 
     given = _model_of(path, seconds)
     for joint in given["joints"]:
         joint["limited"] |= joint["name"] in limited
-    for kind in ("bodies", "joints", "equalities", "actuators", "keys"):
+    for kind in ("bodies", "joints", "equalities", "actuators", "tendons", "keys"):
         for entry in given[kind]:
             if not _finite(entry):
                 named = f" of {entry['name']!r}" if entry["name"] else ""

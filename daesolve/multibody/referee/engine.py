@@ -295,10 +295,13 @@ def switch_off(model: Any, left_out: Sequence[LeftOut]) -> None:
     flags = engine().mjtDisableBit
     model.opt.disableflags |= int(flags.mjDSBL_CONTACT)
     model.opt.density = model.opt.viscosity = 0.0
-    for numbers in (model.tendon_stiffness, model.tendon_damping, model.tendon_frictionloss,
-                    model.tendon_armature):  # fmt: skip
-        numbers[:] = 0.0
     gone = {entry.kind: set(entry.names) for entry in left_out}
+    slack = gone.get("tendons", set[str]())
+    for number in range(int(model.ntendon)):
+        if (model.tendon(number).name or f"number {number}") in slack:
+            for numbers in (model.tendon_stiffness, model.tendon_damping, model.tendon_limited,
+                            model.tendon_frictionloss, model.tendon_armature):  # fmt: skip
+                numbers[number] = 0
     idle = gone.get("actuators of other kinds", set[str]())
     for number in range(int(model.nactuator)):
         if (model.actuator(number).name or f"number {number}") in idle:
