@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 import casadi as ca
 import numpy as np
@@ -90,6 +91,13 @@ class Carrier:
         return frame
 
 
+class Known(TypedDict):
+    """How the angle of a joint is known."""
+
+    counted: bool
+    unique: bool
+
+
 @dataclass(frozen=True)
 class Angles:
     """The numbers of the hinges whose angles are known, not only up to whole turns.
@@ -105,7 +113,7 @@ class Angles:
     counted: set[int]
     unique: set[int]
 
-    def of(self, joint: int) -> Mapping[str, bool]:
+    def of(self, joint: int) -> Known:
         """Return how the angle of a joint is known."""
         return {"counted": joint in self.counted, "unique": joint in self.unique}
 
@@ -245,9 +253,7 @@ def _half_turn(first: Frame, second: Frame) -> ca.SX:
     return ca.sqrt(1 + ca.trace(first.rotation.T @ second.rotation)) / 2
 
 
-def _single(
-    assembly: Assembly, number: int, name: str, link: FileJoint, known: Mapping[str, bool]
-) -> Freedom:
+def _single(assembly: Assembly, number: int, name: str, link: FileJoint, known: Known) -> Freedom:
     """Put the only joint of a body in its place, and return the motion that it leaves."""
     body, carrier = assembly.model.bodies[number], assembly.carriers[number]
     tip = carrier.frame(np.zeros(3), np.eye(3))
