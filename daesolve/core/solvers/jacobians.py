@@ -24,9 +24,10 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.core.expressions.blocks import SparseDerivatives, StateFunction
+from daesolve.core.expressions.blocks import StateFunction
 from daesolve.core.expressions.evaluation import BufferedFunction, Evaluator
 from daesolve.core.expressions.memory_cache import built_once
+from daesolve.core.expressions.sparse_derivatives import SparseDerivatives
 from daesolve.core.expressions.sparse_factors import ORDER, AlikeMatrices, Solve, powers_of_two
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.formulations.semi_explicit import SemiExplicit

@@ -55,7 +55,8 @@ def test_stiff_equations_go_to_radau_and_the_note_says_why() -> None:
     solver, notes = chosen(None, seen(2.0))
     assert isinstance(solver, RadauIIA)
     assert notes == [
-        "stiff: decays at 1e+06 1/s, the motion at 10 1/s, over 2 s; solver radau with the exact Jacobian"
+        "stiff: decays at 1e+06 1/s, the motion at 10 1/s, over 2 s; solver radau with the exact "
+        "Jacobian"
     ]
 
 
@@ -78,8 +79,8 @@ def test_an_explicit_solver_is_warned_of_with_its_steps(solver: Solver) -> None:
     taken, notes = chosen(solver, seen(2.0))
     assert taken is solver
     assert notes == [
-        f"the equations are stiff for {solver.name}: decays at 1e+06 1/s, the motion at 10 1/s, over "
-        "2 s; stability alone requires about 3e+05 steps; radau needs far fewer"
+        f"the equations are stiff for {solver.name}: decays at 1e+06 1/s, the motion at 10 1/s, "
+        "over 2 s; stability alone requires about 3e+05 steps; radau needs far fewer"
     ]
 
 

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import scipy
 
-from daesolve.core.expressions.blocks import SparseDerivatives, StateFunction
+from daesolve.core.expressions.blocks import StateFunction
+from daesolve.core.expressions.sparse_derivatives import SparseDerivatives
 
 T, X, P = ca.SX.sym("t"), ca.SX.sym("x", 4), ca.SX.sym("p", 2)
 A, B = 0.3 * X[0] + 0.1 * T * X[1], X[2] * X[3] - 0.2 * P[0]
