@@ -118,6 +118,8 @@ def _other_request(prepared: Prepared, solver: Solver) -> Request:
         request,
         formulation=formulation,
         solver=solver,
+        rtol=None,  # of an automatic choice
+        atol=None,
         redundant="minimum-norm" if request.redundant == "drop" else request.redundant,
         max_evaluations=None,
         until=prepared.until,

@@ -38,3 +38,13 @@ def test_a_run_is_verified_through_a_kink_of_what_a_body_slides_on(friction: flo
     assert run.verification is not None
     assert not run.verification.unverified, str(run.verification)
     assert max(run.verification.difference.values()) < 1e-12
+
+
+def test_a_tolerance_of_the_automatic_choice_is_not_that_of_the_repetition() -> None:
+    """It was refused beside the solver of the repetition. x'' = -x from x' = 1 is sin t."""
+    q = ds.coordinates(x="m")
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
+    run = ds.solve(system, 1.0, {"x_dot": 1.0}, rtol=1e-9, verify=True)
+    assert run.verification is not None
+    assert not run.verification.unverified
+    assert run.end_state["x"] == pytest.approx(math.sin(1.0), abs=1e-8)
