@@ -117,8 +117,10 @@ class Contest:
 
 def _start(mechanism: FileMechanism, gauge: Gauge) -> CommonStart:
     """Return the pose of the first keyframe, or the default one, with random speeds."""
-    given = next(iter(mechanism.starts.values())).values if mechanism.starts else {}
-    values = {**mechanism.start_values, **given, **random_start(mechanism, 1)[1]}
+    values = {**mechanism.start_values}
+    for keyframe in [*mechanism.starts.values()][:1]:
+        values |= keyframe.values
+    values |= random_start(mechanism, 1)[1]
     qpos, qvel = np.zeros(int(gauge.model.nq)), np.zeros(int(gauge.model.nv))
     for freedom in mechanism.freedoms.values():
         freedom.put(values, qpos, qvel)

@@ -453,6 +453,6 @@ class _Bordered(ImplicitEquations):
         data[self._diagonal] += number
         if len(self.mass) >= LARGE:
             return self._alike.factorise(data)
-        shape = (len(self.mass),) * 2
+        shape = (len(self.mass), len(self.mass))
         factors = _Factors.of(scipy.sparse.csc_array((data, self._rows, self._starts), shape=shape))
         return None if factors is None else factors.solve
