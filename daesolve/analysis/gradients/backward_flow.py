@@ -36,8 +36,12 @@ MOST_PIECES = 200
 """How many pieces a stretch is divided into at once."""
 FIRST = 60.0
 """Steps of the run that go back at once at first."""
-SHORTEST = 20.0
-"""Steps of the run that are not divided any more."""
+SHORT = 20.0
+"""Steps of the run that are divided only if the motion comes back worse than COARSE."""
+COARSE = 1e-12
+"""How well it comes back at least, in parts of the largest state, or 100 tolerances of a step."""
+SHORTEST = 0.01
+"""The shortest part of a step that goes back by itself."""
 LONGER = 1.5
 """The factor by which stretches grow again where they come back well."""
 
@@ -110,9 +114,11 @@ class BackwardFlow:
         if asked is not None and not fits:
             method = f", because {asked.name} solves only differential-algebraic equations"
             self.method += method
-        self.limit = max(APART, PER_STEP * self.solver.step_tolerance)
+        tolerance = self.solver.step_tolerance
+        self.limit = max(APART, PER_STEP * tolerance)
+        self.coarse = max(COARSE, PER_STEP**2 * tolerance)
         step = abs(events.record.boundaries[-1].time - prepared.start_time) / steps
-        self.shortest, self.reach = SHORTEST * step, FIRST * step
+        self.step, self.reach = step, FIRST * step
         self.largest = largest_states(events)
         self.integral = self.apart = 0.0
 
@@ -146,10 +152,17 @@ class BackwardFlow:
         if pieces > 1:
             return self._divided(low, high, after, known, min(pieces, MOST_PIECES))
         before, apart, integral = self._carried(low, high, after)
-        if apart > self.limit and length > self.shortest:
-            growth = math.log(max(apart, 2 * self.limit) / ROUNDING)
+        short = SHORT * self.step
+        if apart > (self.limit if length > short else self.coarse):
+            growth = math.log(apart / ROUNDING) if math.isfinite(apart) else math.inf
             share = min(math.log(self.limit / ROUNDING) / growth / LONGER, 0.5)
-            self.reach = max(share * length, 0.99 * self.shortest)
+            shorter = share * length
+            self.reach = shorter if apart > self.coarse else max(shorter, 0.99 * short)
+            if self.reach < SHORTEST * self.step:
+                raise NoDerivativeError(
+                    f"the motion before t = {high.time:.10g} s cannot be followed backwards, since "
+                    f"it comes back {apart:.1g} of its largest state from the run"
+                )
             return self.back(low, high, after, known)
         if apart < self.limit / 100.0 and length >= self.reach / LONGER:
             self.reach *= LONGER

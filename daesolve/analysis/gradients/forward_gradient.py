@@ -7,7 +7,7 @@ are carried forwards, as `sensitivity` does, and only what is integrated goes ba
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -95,11 +95,3 @@ class ForwardGradient:
 
     def _by_values(self, by_values: np.ndarray, values: np.ndarray) -> np.ndarray:
         return by_values[self.active] @ values[self.active]
-
-    def notes(self) -> Mapping[str, None]:
-        """Return notes on the method, and on one-sided derivatives, in order."""
-        own = (
-            "derivatives by each number carried forwards, because laws decide what contacts do; "
-            "the gradient follows from them"
-        )
-        return dict.fromkeys([own, *self.propagation.notes()])

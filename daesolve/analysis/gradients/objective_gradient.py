@@ -140,8 +140,8 @@ def gradient(
     -----
     The derivatives of the objective are carried back once, whatever the number of names;
     `sensitivity` carries those of all states forwards, for each name. Both agree to rounding. Where
-    laws decide what contacts do and there are few names, or only changes by them lead to the same
-    events, the gradient is found from forward derivatives; a note says so.
+    laws decide what contacts do and there are few names, or no derivative goes back in every
+    direction, the gradient is found from forward derivatives; a note says so.
 
     Examples
     --------
@@ -214,18 +214,16 @@ class _Carried:
         return self.events.prepared.request.solver
 
     def found(self) -> Carriage:
-        """Carry them back, or forwards where laws decide and that is less work or all there is."""
+        """Carry them back, or forwards where that is less work, or the way back is closed."""
         moves = isinstance(self.ended[1], EveryEvent)
         running = self.objective.running
         reversal = Reversal(self.events, self.active, running, self.solver, (self.ended[0], moves))
         if reversal.directions >= len(self.nominal):
-            return self.forwards()
+            return self.forwards("laws decide what contacts do, and the numbers are few")
         try:
             return self.backwards(reversal)
-        except NoDerivativeError:
-            if not reversal.directions:
-                raise
-            return self.forwards()
+        except NoDerivativeError as refusal:
+            return self.forwards(str(refusal))
 
     def backwards(self, reversal: Reversal) -> Carriage:
         """Carry them back once, whatever the number of names."""
@@ -235,8 +233,8 @@ class _Carried:
         explicit = np.concatenate([start.state[:visible], start.values])
         return value, explicit @ self.start_slopes, reversal.notes()
 
-    def forwards(self) -> Carriage:
-        """Carry those by each name forwards."""
+    def forwards(self, why: str) -> Carriage:
+        """Carry those by each name forwards, and say why."""
         prepared, record = self.events.prepared, self.events.record
         propagation = Propagation(prepared, record, self.solver, self.start_slopes, self.nominal)
         carried = ForwardGradient(propagation, *self.ended, self.active)
@@ -248,7 +246,8 @@ class _Carried:
             flow = BackwardFlow(self.events, self.active, running, self.solver)
             more, slopes = carried.of_running(running, flow)
             value, vector = value + more, vector + slopes
-        return value, vector, list(carried.notes())
+        own = f"derivatives by each number carried forwards, because {why}"
+        return value, vector, [own, *propagation.notes()]
 
 
 def _sample_times(objective: Objective, asked: At, prepared: Prepared) -> At:
