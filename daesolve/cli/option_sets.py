@@ -96,6 +96,17 @@ class CaseOptions:
         Path | None, typer.Option("--parameters", help="A JSON or TOML file of parameters.")
     ] = None
     initial: options.StartValues = None
+    contacts: Annotated[
+        str | None,
+        typer.Option(
+            "--contacts",
+            help="How the geoms of a model file touch: rigid, compliant or none; by default rigid.",
+        ),
+    ] = None
+    restitution: Annotated[
+        float | None,
+        typer.Option("--restitution", help="Of the rigid contacts of a model file, 0 to 1."),
+    ] = None
 
     def of(self, problem: str) -> BoundCase:
         """Return the case of a problem.
@@ -114,7 +125,9 @@ class CaseOptions:
     def changes(self) -> dict[str, Any]:
         """The values of parameters and structural choices."""
         table = {} if self.parameters is None else options.parameters_of(self.parameters)
-        return table | options.pairs("--set", self.set_ or [])
+        chosen = {"contacts": self.contacts, "restitution": self.restitution}
+        given = {name: value for name, value in chosen.items() if value is not None}
+        return table | options.pairs("--set", self.set_ or []) | given
 
 
 @dataclass(frozen=True)
