@@ -93,8 +93,8 @@ def table(found: Sequence[Measurement]) -> str:
     heads = ["case", "s", "events", "kB", "from `solve`", "a second run", ""]
     all_cases = sum(len(problem.cases) for problem in ds.problems()[0])
     words = (
-        f"{len(found)} of {all_cases} cases: {len(lives)} are live, and {len(within)} of these end within "
-        f"{WANTED:g} of `solve`; {len(found) - len(lives)} are refused"
+        f"{len(found)} of {all_cases} cases: {len(lives)} are live, and {len(within)} of these end "
+        f"within {WANTED:g} of `solve`; {len(found) - len(lives)} are refused"
     )
     return folded(words, markdown(heads, [_row(one) for one in found]))
 
