@@ -248,7 +248,7 @@ def residual_of(problem: ScaledProblem, reactions: np.ndarray, states: States) -
     turned = np.where(slides, np.minimum(aside, limit / size), 0.0)
     at_limit = np.maximum(np.abs(rubs - limit) / size, turned)
     sticks = np.array([state is ContactState.STICKS for state in states])
-    known = problem.sliding.any(axis=1)
+    known = problem.known
     each = np.where(known, along_known, np.where(sticks, held, at_limit))
     return max(worst, float(np.max(each)))
 
@@ -313,7 +313,7 @@ def not_preceded(
         Answers in true units.
     """
     contacts = problem.contacts
-    greater = (contacts.static > contacts.friction) & ~problem.sliding.any(axis=1)
+    greater = (contacts.static > contacts.friction) & ~problem.known
 
     def held(one: ContactSolution, other: ContactSolution) -> list[int]:
         """Return contacts that stick in one answer and slide in the other; none if more differs."""

@@ -49,7 +49,7 @@ def _may_share_better(problem: ScaledProblem, answer: ContactSolution) -> bool:
     rubs, speeds = (
         np.linalg.norm(part[count:].reshape(count, -1), axis=1) for part in (reactions, rates)
     )
-    still = (np.abs(rates[:count]) <= STILL * size) & ~problem.sliding.any(axis=1)
+    still = (np.abs(rates[:count]) <= STILL * size) & ~problem.known
     held = still & (speeds <= STILL * size) & (problem.contacts.friction > 0.0)
     used = rubs >= USED * problem.contacts.static * normal
     return bool(np.any((still & (normal <= STILL * size)) | (held & used)))
@@ -80,7 +80,7 @@ def _corrected(problem: ScaledProblem, states: States, reactions: np.ndarray) ->
     size = 1.0 + float(np.max(np.abs(reactions)))
     rates = contacts.matrix @ reactions + problem.free
     normal, friction = reactions[:count], reactions[count:].reshape(count, -1)
-    slips, known = rates[count:].reshape(count, -1), problem.sliding.any(axis=1)
+    slips, known = rates[count:].reshape(count, -1), problem.known
     rubs = np.linalg.norm(friction, axis=1)
     along = -np.sum(slips * friction, axis=1) / np.where(rubs > 0.0, rubs, 1.0)
     opened = np.array([state is ContactState.OPEN for state in states])
@@ -112,7 +112,7 @@ def _corrected(problem: ScaledProblem, states: States, reactions: np.ndarray) ->
 def _held_longer(problem: ScaledProblem, answer: ContactSolution) -> ContactSolution:
     """Return the answer in which larger static friction holds what it can, instead of sliding."""
     contacts = problem.contacts
-    longer = (contacts.static > contacts.friction) & ~problem.sliding.any(axis=1)
+    longer = (contacts.static > contacts.friction) & ~problem.known
     begins = [k for k, state in enumerate(answer.states) if state.slides and longer[k]]
     for chosen in ([begins] if begins else []) + [[k] for k in begins]:
         states = tuple(

@@ -221,7 +221,7 @@ def _equations(
     slips = rates[count:].reshape(count, width)
     speeds = np.linalg.norm(slips, axis=1)
     speeds = np.where(speeds > 0.0, speeds, 1.0)
-    known = problem.sliding.any(axis=1)
+    known = problem.known
     ways = np.where(known[:, None], problem.sliding, slips / speeds[:, None])
     limits = contacts.friction * reactions[:count]
     along = slopes[count:].reshape(count, width, size)

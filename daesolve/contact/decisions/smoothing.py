@@ -71,7 +71,7 @@ class _Cones:
         return cls(
             problem,
             contacts.matrix + YIELDING * np.diag(np.maximum(units, LEAST_YIELDING)),
-            problem.sliding.any(axis=1),
+            problem.known,
             1.0 / np.where(stiffness > YIELDING, stiffness, 1.0),
         )
 
@@ -108,7 +108,7 @@ def states_of_rates(problem: ScaledProblem, reactions: np.ndarray) -> States:
     still = STILL * (1.0 + float(np.max(np.abs(reactions))))
     opened = (rates[:count] > np.maximum(normal, still)) & (problem.least == 0.0)
     spare = np.maximum(contacts.friction * reactions[:count] - rubs, still)
-    known = problem.sliding.any(axis=1)
+    known = problem.known
     sticks = (speeds <= spare) & (contacts.friction > 0.0) & ~known
     free = np.where(rubs[:, None] > 0.0, -friction, slips)
     ways = np.where(known[:, None], problem.sliding, free)

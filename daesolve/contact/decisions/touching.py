@@ -268,6 +268,11 @@ class ScaledProblem:
     springs: bool
     tolerance: float
 
+    @property
+    def known(self) -> np.ndarray:
+        """Which contacts slide, in given directions: (n,)."""
+        return np.asarray(self.sliding.any(axis=1))
+
 
 def scaled_problem(
     contacts: Contacts,

@@ -20,6 +20,8 @@ Sliding contacts beside others at rest take part with M, as in the first two.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from daesolve.contact.decisions.touching import ScaledProblem
@@ -44,7 +46,7 @@ def is_only_motion(problem: ScaledProblem) -> bool:
         return False
     if not contacts.friction.any() and np.array_equal(matrix, matrix.T):
         return True
-    slides = problem.sliding.any(axis=1)
+    slides = problem.known
     pulls = -contacts.friction[:, None] * problem.sliding
     acting = np.zeros((len(matrix), count))
     acting[np.arange(count), np.arange(count)] = 1.0
@@ -86,7 +88,7 @@ def _has_positive_minors(matrix: np.ndarray) -> bool:
     count = len(matrix)
     if count > MOST_MINORS:
         return False
-    chosen = (np.arange(1, 2**count)[:, None] >> np.arange(count)) & 1 == 1
+    chosen = np.array(list(itertools.product((False, True), repeat=count))[1:])
     both = chosen[:, :, None] & chosen[:, None, :]
     minors = np.linalg.det(np.where(both, matrix, np.eye(count)))
     return bool(np.all(minors > CLEAR))
