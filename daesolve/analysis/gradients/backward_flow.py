@@ -40,6 +40,8 @@ SHORT = 20.0
 """Steps of the run that are divided only if the motion comes back worse than COARSE."""
 COARSE = 1e-12
 """How well it comes back at least, in parts of the largest state, or 100 tolerances of a step."""
+USUAL = 6
+"""Powers of two within which values are measured in SI units."""
 SHORTEST = 0.01
 """The shortest part of a step that goes back by itself."""
 LONGER = 1.5
@@ -241,4 +243,6 @@ def largest_states(events: RunEvents) -> np.ndarray:
 
 
 def _exponent(value: float) -> int:
-    return int(np.frexp(abs(value))[1]) if value else 0
+    """Return the power of two of a value that is far from 1; others need no unit of their own."""
+    exponent = int(np.frexp(abs(value))[1]) if value else 0
+    return exponent if abs(exponent) > USUAL else 0
