@@ -10,6 +10,7 @@ import numpy as np
 
 from daesolve.core.equations.borders import Borders
 from daesolve.core.events.guard_table import GuardTable, GuardTraits, Role
+from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.events.transitions import Ownership
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.system.piecewise import Switching
@@ -104,12 +105,20 @@ class BoundedGuards:
 
     @staticmethod
     def of(prepared: Prepared, guards: ca.SX, fixed: ca.SX) -> BoundedGuards:
-        """Return those of a run, whose guards depend on values that the motion does not change."""
-        posed = {event.name for event in prepared.system.events}
-        owners = GuardTable(prepared.problem.events).guarded
+        """Return those of a run, whose guards depend on values that the motion does not change.
+
+        Guards of contacts, and others of reactions, have no poles: masses are positive.
+        """
+        problem, transitions = prepared.problem, prepared.transitions
+        table, reactions = GuardTable(problem.events), prepared.dynamics.reactions
+        laws = () if transitions is None else transitions.laws
+        owners = Ownership(table, laws).owners
         values, signs = list[ca.SX](), list[ca.SX | None]()
-        for event, guard in zip(owners, ca.vertsplit(guards) if owners else [], strict=True):
-            over, *under = _fraction(guard, fixed) if event.name in posed else (guard,)
+        entries = ca.vertsplit(guards) if table.guarded else []
+        for event, owner, guard in zip(table.guarded, table.owners, entries, strict=True):
+            posed = isinstance(owners[int(owner)], ResetLaw | None)
+            posed = posed and not ca.depends_on(event.guards, reactions)
+            over, *under = _fraction(guard, fixed) if posed else (guard,)
             if not under:
                 values.append(guard)
                 signs.append(None)

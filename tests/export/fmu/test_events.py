@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.export.fmu.exporting import unit_of
 from tests.export.fmu.driving import listed
 
 AGREED = 1e-9
@@ -175,3 +176,17 @@ def test_a_unit_lists_what_contacts_do_as_a_run_does(tmp_path: Path) -> None:
     assert {"floor_lost", "floor_closed", "floor_slips", "floor_sticks"} <= {*dict(known)}
     assert sorted(name for name, _ in events) == sorted(name for name, _ in known)
     assert np.allclose(sorted(t for _, t in events), sorted(t for _, t in known), atol=AGREED)
+
+
+@pytest.mark.slow
+def test_guards_of_contacts_stay_as_they_are() -> None:
+    """Their fractions are products of sixty factors, which underflow."""
+    case = ds.problem("rolling-wheel").case("pendulum-flies")
+    functions = unit_of(case, horizon=1.0).sheet.functions
+    prepared = functions.prepared
+    assert all(sign is None for sign in functions.bounded.signs)
+    place = prepared.start_time, prepared.initial, prepared.values
+    guards = ca.Function("g", [functions.t, functions.x, functions.p], [functions.bounded.values])
+    known = np.ravel(prepared.problem.guards(*place))
+    assert np.array_equal(np.ravel(guards(*place)), known)
+    assert np.count_nonzero(known) == len(known)
