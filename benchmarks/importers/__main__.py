@@ -27,7 +27,7 @@ import fmpy
 import numpy as np
 
 import daesolve as ds
-from daesolve.errors import UnsupportedError
+from daesolve.errors import UnsupportedError, VariantError
 from daesolve.export.fmu import findings
 from daesolve.export.fmu.building import compiler, platform_tuple, suffix
 from daesolve.plugins.registry import problems
@@ -47,7 +47,7 @@ CASES = {
     "bouncing-ball rides": 3.0,
 }
 """Cases and their horizons, s: constraints, impacts, friction, several contacts."""
-VALIDATION, REFUSED = "FMPy's validation", "export refused"
+VALIDATION, REFUSED, NONE = "FMPy's validation", "export refused", "no motion"
 SAMPLES = 100
 TOLERANCE = 1e-13
 AWAY = 1e-6
@@ -186,6 +186,8 @@ def validated(name: str) -> Measurement:
             path = ds.problem(problem).case(case).to_fmu(Path(folder, "unit.fmu"), horizon=1.0).path
         except UnsupportedError as error:
             return Measurement(name, REFUSED, None, str(error))
+        except VariantError as error:
+            return Measurement(name, NONE, None, str(error))
         said = findings(path)
     return Measurement(name, VALIDATION, float(len(said)), "; ".join(said))
 
@@ -206,7 +208,7 @@ def apart(states: np.ndarray, run: ds.Trajectory) -> float:
 
 def table(found: Sequence[Measurement]) -> str:
     """Return the measurements of simulated cases, one line a case, and a line on all others."""
-    simulated = [one.case for one in found if one.tool not in (VALIDATION, REFUSED)]
+    simulated = [one.case for one in found if one.tool not in (VALIDATION, REFUSED, NONE)]
     shown = [one for one in found if one.case in simulated]
     heads = list(dict.fromkeys(one.tool for one in shown))
     known = {(one.case, one.tool): one for one in shown}
@@ -215,14 +217,14 @@ def table(found: Sequence[Measurement]) -> str:
         for case in dict.fromkeys(simulated)
     ]
     lines = [markdown(["case", *heads], rows)] if rows else []
-    refused = sum(one.tool == REFUSED for one in found)
+    refused, still = (sum(one.tool == tool for one in found) for tool in (REFUSED, NONE))
     if refused or len({one.case for one in found}) > len(rows):
         checked = [one for one in found if one.tool == VALIDATION]
         wrong = [f"{one.case}: {one.says}" for one in checked if one.says]
         says = "; ".join(wrong) if wrong else "no finding"
         lines.append(
             f"All {len(checked)} cases of the gallery that can be exported: {says} of FMPy's "
-            f"validation. {refused} cases are refused."
+            f"validation. {refused} cases are refused, and {still} have no motion."
         )
     return "\n\n".join(lines)
 

@@ -251,10 +251,12 @@ def _prepared(
     if horizon is not None and not (is_number(horizon) and horizon > 0):
         raise OutOfRangeError(f"the horizon is {horizon!r}, but must be a number > 0")
     until: float | None = None
-    begin = options.get("start_time") or 0.0
-    if horizon is not None or isinstance(source, System):
+    if isinstance(source, System):
+        begin = options.get("start_time") or 0.0
         until = begin + (HORIZON if horizon is None else horizon)
     system, request, _ = requested_of(source, until, initial, options)
+    if horizon is not None:
+        request = replace(request, until=(request.start_time or 0.0) + horizon)
     formulation = Feedback() if request.formulation is None else request.formulation
     request = replace(request, formulation=formulation)
     # Inputs that are not given are zero until the tool sets them.
