@@ -239,15 +239,12 @@ def contacts_of(assembly: Assembly, choice: ContactChoice, omissions: Omissions)
     """Return the contacts of a file, and name what is left out of them."""
     model = assembly.model
     pairs = [] if model.switched_off(NO_CONTACTS) else [*candidates(model)]
+    touching = sorted({number for first, second, _ in pairs for number in (first, second)})
     if choice.kind == "none":
-        touching = {number for first, second, _ in pairs for number in (first, second)}
-        if touching:
-            names = [title_of(model, number) for number in sorted(touching)]
-            omissions.add("contacts between geoms", *names)
+        _leave_out(model, "contacts between geoms", touching, omissions)
         return FileContacts()
-    pulling = [title_of(model, n) for n, geom in enumerate(model.geoms) if geom.pulls]
-    if pulling:
-        omissions.add("adhesion and moving surfaces of geoms", *pulling)
+    pulling = [number for number in touching if model.geoms[number].pulls]
+    _leave_out(model, "adhesion and moving surfaces of geoms", pulling, omissions)
     known = parameters(restitution=(choice.restitution, "", CLOSED))
     reach, shapes = Reach.of(model), [shape_of(geom) for geom in model.geoms]
     laws = _Laws(model, choice)
@@ -263,7 +260,8 @@ def contacts_of(assembly: Assembly, choice: ContactChoice, omissions: Omissions)
             continue
         if not reach.meet((first, own), (second, other), mixture.margin):
             continue
-        options = laws.options(mixture, known.restitution)
+        planar = HalfSpace() in (own, other)
+        options = laws.options(mixture, known.restitution, planar=planar)
         made = _made(assembly, {first: own, second: other}, mixture, options)
         if _overlap(assembly, made, own, other):
             omissions.add("contacts between geoms that overlap", title)
@@ -273,11 +271,24 @@ def contacts_of(assembly: Assembly, choice: ContactChoice, omissions: Omissions)
     if not parts:
         return FileContacts()
     watched = _without_hidden(parts, assembly, reach)
-    if choice.kind == "rigid" and len(watched) > MOST_RIGID:
-        beside = [part for part in watched if isinstance(part, RoundContact)]
-        omissions.add("contacts beside those with planes", *[part.name for part in beside])
-        watched = [part for part in watched if part not in beside]
+    if choice.kind == "rigid":
+        watched = _few(watched, omissions)
     return FileContacts(watched, known if choice.kind == "rigid" else NO_PARAMETERS, laws.notes)
+
+
+def _leave_out(model: FileModel, kind: str, geoms: Sequence[int], omissions: Omissions) -> None:
+    if geoms:
+        omissions.add(kind, *[title_of(model, number) for number in geoms])
+
+
+def _few(watched: Sequence[ShapeContact], omissions: Omissions) -> Sequence[ShapeContact]:
+    """Return rigid contacts, of too many only those with planes."""
+    if len(watched) <= MOST_RIGID:
+        return watched
+    beside = [part for part in watched if isinstance(part, RoundContact)]
+    if beside:
+        omissions.add("contacts beside those with planes", *[part.name for part in beside])
+    return [part for part in watched if not isinstance(part, RoundContact)]
 
 
 def _corners(shape: Shape) -> int:
@@ -366,11 +377,14 @@ class _Laws:
         self._usual = HuntCrossley(float(f"{weight / SINKS:.1e}"), 1.0, DISSIPATION)
         self._used: dict[ComplianceLaw, None] = {}
 
-    def options(self, mixture: Mixture, restitution: ca.SX) -> dict[str, Any]:
-        """Return the options of a contact."""
+    def options(self, mixture: Mixture, restitution: ca.SX, *, planar: bool) -> dict[str, Any]:
+        """Return the options of a contact; `planar` says whether it is with a plane."""
         friction = mixture.friction[0] if mixture.dimension > 1 else 0.0
         if self._choice.kind == "rigid":
-            return {"restitution": restitution, "friction": friction or None}
+            # Places of one body may depend on each other on a plane: contacts with a coefficient,
+            # even zero, share loads then.
+            rubs = friction if friction or planar else None
+            return {"restitution": restitution, "friction": rubs}
         law = self._law(mixture)
         self._used[law] = None
         rubs = RegularisedCoulomb(friction, CREEP) if friction else None

@@ -344,3 +344,17 @@ def test_case_of_a_file_chooses_its_contacts(tmp_path: Path) -> None:
     assert "restitution" not in known["compliant"]
     assert not known["none"] & {"restitution", "contact_thing_floor"}
     assert problem.case(restitution=0.25).full_parameters["restitution"] == 0.25
+
+
+@pytest.mark.slow
+def test_box_without_friction_slides_on_its_four_corners(tmp_path: Path) -> None:
+    geom, floor = 'type="box" size="0.1 0.15 0.05" condim="1"', 'condim="1"'
+    mechanism = thrown(tmp_path, geom, pos="0 0 0.3", euler="10 20 30", floor=floor)
+    start = mechanism.start_with({"flies_x_dot": 0.5, "flies_y_dot": 0.2})
+    run = ds.solve(mechanism.system(), 0.6, guess=start, redundant="minimum-norm")
+    assert run.outcome is ds.Outcome.COMPLETED
+    # Nothing acts along the floor, and the box comes to lie on it.
+    assert run["thing_x"][-1] == pytest.approx(0.5 * 0.6, rel=1e-12)
+    assert run["thing_y"][-1] == pytest.approx(0.2 * 0.6, rel=1e-12)
+    assert run["thing_z"][-1] == pytest.approx(0.05, abs=1e-9)
+    assert run.audit().holds
