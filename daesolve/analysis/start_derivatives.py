@@ -70,9 +70,8 @@ def differentiated_start(
         def start(number: float, name: str = name) -> np.ndarray:
             changed = replace(asked, **_numbers(request({name: number})))
             state, values = starting_point(system.dynamics, changed)
-            return np.concatenate(
-                [state.state, [values.get(entry, chosen[entry]) for entry in names]]
-            )
+            own = {**chosen, **values}
+            return np.concatenate([state.state, [own[entry] for entry in names]])
 
         slope = direct.slope(name, value)
         if slope is None:
