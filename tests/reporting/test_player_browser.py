@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +26,8 @@ PACE = END / SECONDS
 STEP = END / (PICTURES - 1)
 FRAME = 0.016
 """Of the clock that the tests wind, s."""
+BOUND = 3 * FRAME * PACE + 0.5e-1
+"""The time of the run within which three frames and the digits shown may differ."""
 KNOCK = 1.0
 PATH, ACCENT = (27, 133, 115), (194, 90, 22)
 NAMES = ("whole", "close", "few", "sparse", "space")
@@ -146,12 +147,6 @@ def picture(page: Page) -> str:
     return page.evaluate("document.getElementById('view').toDataURL()")
 
 
-@contextmanager
-def tolerated(frames: int = 3) -> Iterator[float]:
-    """The time of the run within which some frames and the digits shown may differ."""
-    yield frames * FRAME * PACE + 0.5e-1
-
-
 @pytest.mark.parametrize("name", ["whole", pytest.param("sparse", marks=pytest.mark.slow)])
 def test_every_control_can_be_used(show, name):
     page = show(name)
@@ -167,15 +162,14 @@ def test_every_control_can_be_used(show, name):
 def test_it_plays_at_the_given_speed_and_pauses(show):
     page = show()
     assert page.inner_text("#speed") == "2 × real time"
-    with tolerated() as bound:
-        wind(page, 0.1)
-        assert wind(page, 1.0) == pytest.approx(PACE, abs=bound)
-        page.click("#play")
-        assert page.inner_text("#play") == "Play"
-        assert wind(page, 1.0) == 0.0
-        page.click("#play")
-        assert page.inner_text("#play") == "Pause"
-        assert wind(page, 0.5) == pytest.approx(0.5 * PACE, abs=bound)
+    wind(page, 0.1)
+    assert wind(page, 1.0) == pytest.approx(PACE, abs=BOUND)
+    page.click("#play")
+    assert page.inner_text("#play") == "Play"
+    assert wind(page, 1.0) == 0.0
+    page.click("#play")
+    assert page.inner_text("#play") == "Pause"
+    assert wind(page, 0.5) == pytest.approx(0.5 * PACE, abs=BOUND)
 
 
 def test_the_speed_changes_how_fast_the_time_goes_on(show):
@@ -185,9 +179,8 @@ def test_the_speed_changes_how_fast_the_time_goes_on(show):
         page.keyboard.press("Home")
         page.click("#play")
         wind(page, 0.1)
-        with tolerated() as bound:
-            expected = 0.5 * PACE * float(choice)
-            assert wind(page, 0.5) == pytest.approx(expected, abs=max(1.0, float(choice)) * bound)
+        expected = 0.5 * PACE * float(choice)
+        assert wind(page, 0.5) == pytest.approx(expected, abs=max(1.0, float(choice)) * BOUND)
         assert page.inner_text("#speed") == told
 
 
@@ -201,8 +194,7 @@ def test_it_stops_at_the_end_and_begins_again_if_told(show):
     page.click("#repeat")
     assert page.get_attribute("#repeat", "aria-pressed") == "true"
     wind(page, SECONDS + 0.5)
-    with tolerated() as bound:
-        assert time(page) == pytest.approx(0.5 * PACE, abs=bound)
+    assert time(page) == pytest.approx(0.5 * PACE, abs=BOUND)
 
 
 def test_the_slider_moves_to_a_picture(show):
