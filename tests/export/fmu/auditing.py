@@ -89,8 +89,9 @@ def certificate_of(path: Path, run: ds.Trajectory) -> Certificate:
             shown = stepped.shown()
             for name in names:
                 columns[name][step, node] = shown[name]
+        last = stepped.shown()
         for name in held:
-            values[name][step] = shown[name]
+            values[name][step] = last[name]
     stepped.go_to(run.end_time)
     stepped.unit.freeInstance()
     assert {*run.states} <= {*names}
