@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 END = 4.0
-SECONDS = 2.0
-PICTURES = 50
+SECONDS, PICTURES = 2.0, 50
 PACE = END / SECONDS
 STEP = END / (PICTURES - 1)
 FRAME = 0.016

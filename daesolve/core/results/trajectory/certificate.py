@@ -12,9 +12,16 @@ from daesolve.errors import check_names
 
 @dataclass(frozen=True, eq=False)
 class CertifiedEvent:
-    """An event that happens, and when: within `radius` of time + offset, s.
+    """An event that happens, and when.
 
-    `time` is a double; the offset is what is missing to the middle.
+    Parameters
+    ----------
+    name
+        Of the event.
+    time, offset
+        The middle of the interval is their sum, s: a double, and what it leaves.
+    radius
+        The half-width of the interval, s.
     """
 
     name: str
