@@ -96,7 +96,9 @@ def _judged(
     largest = np.maximum(largest, lengths * np.max(most, axis=0, initial=0.0))
     # The times of nodes are rounded, which is much of a short step at a late time.
     clock = 4.0 * np.spacing(np.abs(certificate.starts) + lengths)
-    least = (max(ROUNDING, certificate.accuracy) * largest + clock * most) / allowed + 1e-300
+    # Both ends of a difference may be off by what a step may.
+    least = max(ROUNDING, 2.0 * certificate.accuracy) * largest
+    least = (least + clock * most) / allowed + 1e-300
     rows = balance.quantities, balance.load, least + lengths * most
     for name, quantities, load, size in zip(balance.names, *rows, strict=True):
         known = np.isfinite(quantities + load).all(axis=1)
