@@ -273,7 +273,7 @@ class Enclosure:
 
     def _watch(self, step: Step, p: list[Any], just: int | None, expected: int | None) -> None:
         """Prove that no guard fires within a step, but the expected one at its end."""
-        length = step.end - step.time
+        length = (step.end - step.time) * (1.0 + 1e-15)
         places, function = self.equations.others
         fires = [
             k

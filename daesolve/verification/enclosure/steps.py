@@ -117,8 +117,8 @@ def ball(value: float, radius: float = 0.0) -> np.ndarray:
 def apart(later: float, earlier: float) -> np.ndarray:
     """Return the difference of two doubles, exactly, as a ball."""
     high = later - earlier
-    back = high + earlier
-    low = (later - back) - (earlier - (back - high))
+    back = later - high
+    low = (later - (high + back)) + (back - earlier)
     return np.array([high, low, 0.0])
 
 
@@ -206,8 +206,8 @@ class Stepping:
         reach = _between(span)
         polynomial = _compiled.polynomials(_compiled.VERSION, around, reach)
         power = ball(0.0, float((span[0] * (1.0 + 1e-15)) ** (self.order + 1)))
-        moment = ball(time) + reach - ball(0.0)
-        moment[2] *= UP
+        # The middle of the step is rounded.
+        moment = ball(time + reach[0], reach[2] * UP + np.spacing(abs(time) + reach[0]))
         more = 1e-3 * polynomial[:, 2] + 1e-20 * np.abs(polynomial[:, 0]) + 1e-25
         within = _wider(polynomial, more)
         for _ in range(ATTEMPTS):

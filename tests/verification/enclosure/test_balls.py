@@ -8,6 +8,7 @@ from daesolve.core.expressions.translation import function_of
 from daesolve.core.solvers.taylor_kernel.instructions import instructions
 from daesolve.verification.enclosure.exact import exact, from_exact, to_exact
 from daesolve.verification.enclosure.field import Field, PoleError
+from daesolve.verification.enclosure.steps import apart
 
 LEAST_TOLD = 2.0**-107
 """The largest rounding among many results is at least this part of one: a radius that leaves it out
@@ -103,6 +104,16 @@ def test_a_divisor_that_may_be_zero_is_a_pole():
     field = field_of(x[0] / x[1], x)
     with pytest.raises(PoleError):
         value(field, np.array([[1.0, 0.0, 0.0], [1e-9, 0.0, 2e-9]]))
+
+
+def test_differences_of_times_are_exact():
+    generator = np.random.default_rng(8)
+    for _ in range(200):
+        earlier = generator.uniform(-1.0, 1.0) * 10.0 ** generator.integers(-3, 7)
+        later = earlier + generator.uniform(0.0, 1.0) * 10.0 ** generator.integers(-9, 3)
+        high, low, radius = apart(later, earlier)
+        assert radius == 0.0
+        assert exact(high) + exact(low) == exact(later) - exact(earlier)
 
 
 def test_balls_come_back_from_python_flint_with_all_they_contain():

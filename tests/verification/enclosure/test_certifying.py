@@ -1,5 +1,6 @@
 """Certified runs against closed forms and 40-digit references."""
 
+import casadi as ca
 import flint
 import mpmath
 import numpy as np
@@ -57,6 +58,30 @@ def test_boxes_of_a_pendulum_contain_elliptic_functions_and_are_narrow(pendulum)
     assert certificate.complete
     assert certificate.width < 1e-20
     assert all(holds(certificate, "x", k, released(t)) for k, t in enumerate(certificate.times))
+
+
+def test_a_driven_motion_late_in_time_contains_the_closed_form():
+    q = ds.coordinates(x="m")
+    system = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, potential=q.x**2, force={"x": ca.cos(2 * ds.time)}
+    )
+    late = 1e6
+    with mpmath.workdps(50):
+        # x'' + 2 x = cos(2 t) has the answer -cos(2 t)/2, and x'' + 2 x = 0 others.
+        begun, w = mpmath.mpf(late), mpmath.sqrt(2)
+        start = 1 + mpmath.cos(2 * begun) / 2, -mpmath.sin(2 * begun)
+
+        def exactly(time):
+            own = start[0] * mpmath.cos(w * (time - begun))
+            own += start[1] / w * mpmath.sin(w * (time - begun))
+            return own - mpmath.cos(2 * time) / 2
+
+    run = ds.solve(
+        system, late + 4.0, {"x": 1.0, "x_dot": 0.0}, start_time=late, at=[late + 4.0], certify=True
+    )
+    assert run.certificate.complete
+    with mpmath.workdps(50):
+        assert holds(run.certificate, "x", 0, exactly(mpmath.mpf(late + 4.0)))
 
 
 def test_a_wrong_number_is_outside_of_the_boxes(pendulum):
