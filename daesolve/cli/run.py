@@ -83,6 +83,12 @@ def run(
         typer.Option(help="Directory for the run and its report."),
     ] = None,
     live: Live = False,
+    certify: Annotated[
+        bool,
+        typer.Option(
+            "--certify", help="Prove boxes that contain the motion: DIR/certificate.json."
+        ),
+    ] = False,
 ) -> None:
     """Integrate a case of a problem and report how far the result can be trusted."""
     if live and out is None:
@@ -93,6 +99,7 @@ def run(
         "initial": begin.initial,
         "formulation": formulation.chosen,
         "verify": verify.chosen,
+        "certify": certify or None,
         "store": out,
         "max_evaluations": max_evaluations,
         **begin.with_options(case.inputs, decisions.chosen),
@@ -102,6 +109,8 @@ def run(
     trajectory = _solved(begin, last if until is None else until, settings, output)
     bound = begin.case
     _say(trajectory, bound)
+    if trajectory.certificate is not None:
+        say(str(trajectory.certificate))
     _show(trajectory, bound.identity(), out, bound.problem, output)
     if live and out is not None:
         write_live(trajectory, out / PAGE, quiet=output.silent)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +18,7 @@ from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.run_options import requested
 from daesolve.core.run.integration.simulation import simulate_recorded
 from daesolve.core.run.solving.solving import solve
+from daesolve.core.run.solving.stored_runs import Destination
 from daesolve.core.system.system import System
 from daesolve.errors import OutOfRangeError, UnsupportedError
 from daesolve.verification.enclosure.crossings import NotCertifiedError
@@ -52,9 +55,16 @@ def certified(system: System, until: float, initial: Any, options: Mapping[str, 
     run = solve(system, until, initial, **options)
     asked = {name: value for name, value in options.items() if name not in OF_SOLVE}
     request = requested(until, initial, asked)[0]
-    return replace(run, certificate=certificate_of(system, request, run, radii))
+    certificate = certificate_of(system, request, run, radii)
+    store = options.get("store")
+    if store is not None:
+        directory = store.directory if isinstance(store, Destination) else Path(store)
+        (directory / STORED).write_text(json.dumps(certificate.as_json()) + "\n", encoding="utf-8")
+    return replace(run, certificate=certificate)
 
 
+STORED = "certificate.json"
+"""The file of a stored run that holds its certificate."""
 OF_SOLVE = ("verify", "progress", "store")
 """The options of `solve` that are not those of a run."""
 

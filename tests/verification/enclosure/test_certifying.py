@@ -1,5 +1,7 @@
 """Certified runs against closed forms and 40-digit references."""
 
+import json
+
 import casadi as ca
 import flint
 import mpmath
@@ -146,3 +148,12 @@ def test_a_graze_is_not_certified_and_the_message_says_so():
 def test_a_half_width_that_is_negative_is_refused(pendulum):
     with pytest.raises(OutOfRangeError, match="half-width"):
         ds.solve(pendulum, 1.0, {"x": (-1.0, -1e-3)}, certify=True)
+
+
+def test_a_stored_run_keeps_its_certificate(tmp_path):
+    run = ds.solve(ball(), 2.0, {"y": 5.0, "y_dot": 0.0}, store=tmp_path / "run", certify=True)
+    kept = json.loads((tmp_path / "run" / "certificate.json").read_text(encoding="utf-8"))
+    assert kept["until"] == run.certificate.until == 2.0
+    assert kept["events"][0]["name"] == "bounce"
+    assert kept["radii"]["y"] == run.certificate.radii["y"].tolist()
+    assert str(run.certificate) in str(run)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -84,6 +85,17 @@ class Certificate:
     def width(self) -> float:
         """The largest half-width of a state at a sample."""
         return max((float(np.max(r, initial=0.0)) for r in self.radii.values()), default=0.0)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        boxes = {"centres": self.centres, "offsets": self.offsets, "radii": self.radii}
+        return {
+            "until": self.until,
+            "message": self.message,
+            "events": [asdict(event) for event in self.events],
+            "times": self.times.tolist(),
+            **{kind: {n: row.tolist() for n, row in of.items()} for kind, of in boxes.items()},
+        }
 
     def __str__(self) -> str:
         why = f": {self.message}" if self.message else ""

@@ -180,6 +180,8 @@ class Trajectory(Extended, Displayable, point="methods of runs"):
             lines.append(verification_line(self.verification, self.units))
         if self.audited is not None:
             lines.append(audit_line(self.audited))
+        if self.certificate is not None:
+            lines.append(str(self.certificate))
         return "\n".join(lines)
 
     @classmethod
