@@ -4,7 +4,7 @@ from daesolve.contact.friction.support_balance import VariantState
 from daesolve.core.posing.events import Order
 from daesolve.core.posing.goals import AnyGoal
 from daesolve.core.posing.symbols import Auxiliaries, DifferentiableVector, Parameters, SymbolVector
-from daesolve.core.results.trajectory.certificate import Certificate, CertifiedEvent
+from daesolve.core.results.trajectory.certificate import CertifiedEvent, RunCertificate
 from daesolve.core.results.trajectory.findings import Audit, Finding, Verdict
 from daesolve.core.run.integration.run_options import RunOptions
 from daesolve.core.run.solving.solving import SolveOptions
@@ -17,7 +17,6 @@ __all__ = [
     "Audit",
     "Auxiliaries",
     "BoundCase",
-    "Certificate",
     "CertifiedEvent",
     "ConsistentState",
     "DifferentiableVector",
@@ -25,6 +24,7 @@ __all__ = [
     "Order",
     "Output",
     "Parameters",
+    "RunCertificate",
     "RunOptions",
     "SolveOptions",
     "SymbolVector",

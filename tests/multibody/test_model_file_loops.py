@@ -66,7 +66,7 @@ def test_a_planar_loop_in_space_is_refused_by_name_unless_a_rule_is_given(tmp_pa
         {"upper_angle": 0.1, "drive_rate": -1.0},
     ],
 )
-def test_a_start_value_of_a_joint_is_kept_and_what_moved_for_it_is_told(
+def test_a_start_value_of_a_joint_is_kept_and_the_loop_closed(
     tmp_path: Path, start: dict[str, float]
 ) -> None:
     case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case(contacts="none")
@@ -74,13 +74,12 @@ def test_a_start_value_of_a_joint_is_kept_and_what_moved_for_it_is_told(
     gaps = [entry.max_abs for key, entry in run.drift.items() if key.startswith("pin")]
     assert max(gaps) < GAP
     assert {name: run[name][0] for name in start} == pytest.approx(start, abs=1e-13)
-    assert any(name.startswith("coupler") for name in run.start)
 
 
 @pytest.mark.slow
 def test_start_values_that_a_loop_does_not_allow_together_are_refused(tmp_path: Path) -> None:
     case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case(contacts="none")
-    with pytest.raises(InconsistentStateError, match="given drive_rate and pivot_rate"):
+    with pytest.raises(InconsistentStateError, match="with drive_rate, pivot_rate the loop of"):
         case.solve(0.01, {"drive_rate": 3.0, "pivot_rate": 0.7})
 
 

@@ -41,7 +41,7 @@ EVENT_TIMES = "event_times"
 
 
 @runtime_checkable
-class VariedCase(Protocol):
+class DifferentiableCase(Protocol):
     """A case of a problem that can be differentiated."""
 
     def varied(
@@ -99,7 +99,7 @@ class Gradient:
 
 
 def gradient(
-    source: System | VariedCase,
+    source: System | DifferentiableCase,
     objective: Objective,
     until: float | None = None,
     initial: Mapping[str, float] | None = None,
@@ -158,7 +158,7 @@ def gradient(
     check_options("gradient", options)
     if not isinstance(objective, Objective):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OutOfRangeError(f"objective is {objective!r}, but must be an Objective")
-    if isinstance(source, VariedCase):
+    if isinstance(source, DifferentiableCase):
         varied = source.varied(by, until, initial, options)
     else:
         if until is None:

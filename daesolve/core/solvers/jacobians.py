@@ -311,7 +311,7 @@ def _solving(matrix: np.ndarray) -> Solve | None:
     return None if info else lambda b: substitute(lu, pivots, b)[0]
 
 
-class ImplicitEquations(ABC):
+class MassMatrixEquations(ABC):
     """The equations E y' = F(t, y) of an implicit method, with E diagonal, of zeros and ones.
 
     y begins with the state x of a problem; unknowns may follow.
@@ -360,7 +360,7 @@ class ImplicitEquations(ABC):
         """Return what solves (sigma E - J) d = b, real where sigma is; None if it is singular."""
 
 
-def implicit_equations(problem: OdeProblem, p: np.ndarray, stages: int) -> ImplicitEquations:
+def implicit_equations(problem: OdeProblem, p: np.ndarray, stages: int) -> MassMatrixEquations:
     """Return the equations of a problem, with the unknowns of its elimination if that costs less.
 
     Parameters
@@ -381,7 +381,7 @@ def bordered(problem: OdeProblem) -> bool:
     return equations is not None and equations.shift is None and factorises(problem)
 
 
-class _Explicit(ImplicitEquations):
+class _Explicit(MassMatrixEquations):
     """x' = f(t, x), with a dense Jacobian."""
 
     good = 1e-3
@@ -405,7 +405,7 @@ class _Explicit(ImplicitEquations):
         return _solving(matrix)
 
 
-class _Bordered(ImplicitEquations):
+class _Bordered(MassMatrixEquations):
     """x' = f(t, x, z) and 0 = r - K z: with the unknowns of the elimination, all is sparse.
 
     With J = f_x + f_z K^-1 g_x, where g_x = d(r - K z)/dx, the state's part of d solves

@@ -175,7 +175,7 @@ def shape_of(geom: FileGeom) -> Shape | None:
 
 
 @dataclass(frozen=True, eq=False)
-class ContactChoice:
+class GeomContacts:
     """How the geoms of a file touch.
 
     Parameters
@@ -235,7 +235,7 @@ class FileContacts:
     notes: tuple[str, ...] = ()
 
 
-def contacts_of(assembly: Assembly, choice: ContactChoice, omissions: Omissions) -> FileContacts:
+def contacts_of(assembly: Assembly, choice: GeomContacts, omissions: Omissions) -> FileContacts:
     """Return the contacts of a file, and name what is left out of them."""
     model = assembly.model
     pairs = [] if model.switched_off(NO_CONTACTS) else [*candidates(model)]
@@ -371,7 +371,7 @@ def _name_what_is_not_taken(mixture: Mixture, title: str, omissions: Omissions) 
 class _Laws:
     """The options of the contacts of a file, and what is said of them."""
 
-    def __init__(self, model: FileModel, choice: ContactChoice) -> None:
+    def __init__(self, model: FileModel, choice: GeomContacts) -> None:
         self._choice = choice
         weight = sum(body.mass for body in model.bodies[1:]) * STANDARD_GRAVITY
         self._usual = HuntCrossley(float(f"{weight / SINKS:.1e}"), 1.0, DISSIPATION)

@@ -30,14 +30,14 @@ from daesolve.multibody.model_files.actuators import (
 from daesolve.multibody.model_files.assembly import Angles, Assembly, UniqueWords, assembled
 from daesolve.multibody.model_files.chains import Chain
 from daesolve.multibody.model_files.closing import Loops, close_loops, loops_of
-from daesolve.multibody.model_files.contacts import ContactChoice, ContactKind, contacts_of
+from daesolve.multibody.model_files.contacts import ContactKind, GeomContacts, contacts_of
 from daesolve.multibody.model_files.equalities import add_equalities, counted_by_equalities
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.kinematics import matrix_of, poses, quaternion_of
 from daesolve.multibody.model_files.left_out import LeftOut, Omissions, add_what_is_not_read
 from daesolve.multibody.model_files.limits import (
     RESTITUTION,
-    Limits,
+    JointLimits,
     add_limits,
     check_start,
     restitution_parameter,
@@ -51,7 +51,7 @@ from daesolve.multibody.places import Frame
 from daesolve.multibody.supports import Supporting
 
 NO_PARAMETERS = Parameters({}, {}, {})
-RIGID = ContactChoice()
+RIGID = GeomContacts()
 MOST_DETERMINED = 3
 """Contacts of a body whose loads its motion determines: three feet."""
 NO_FRICTION, NO_SPRINGS, NO_DAMPERS, NO_GRAVITY = 1 | 4, 32, 64, 128
@@ -368,7 +368,7 @@ def read(
             )
     home = None if within is None else Path(within)
     at_limits = restitution_parameter(limit_restitution)
-    choice = ContactChoice(contacts, restitution, compliance)
+    choice = GeomContacts(contacts, restitution, compliance)
     return mechanism_of(parsed(Path(path), home), Path(path), at_limits, choice)
 
 
@@ -376,7 +376,7 @@ def mechanism_of(
     model: FileModel,
     path: Path,
     restitution: Parameters | None = None,
-    choice: ContactChoice = RIGID,
+    choice: GeomContacts = RIGID,
 ) -> FileMechanism:
     """Return the mechanism of a compiled model; see `read`."""
     model = with_ranges(_switched(with_rotors(model)))
@@ -391,7 +391,7 @@ def mechanism_of(
     add_tendons(assembly, omissions)
     inputs = add_actuators(assembly, omissions)
     add_limits(assembly, restitution[RESTITUTION])
-    limited = any(isinstance(part, Limits) for part in assembly.parts)
+    limited = any(isinstance(part, JointLimits) for part in assembly.parts)
     at_limits = restitution if limited else NO_PARAMETERS
     touching = contacts_of(assembly, choice, omissions)
     gravity = np.zeros(3) if model.switched_off(NO_GRAVITY) else model.gravity

@@ -47,7 +47,7 @@ LINEAR = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class JointLimits:
     """Contacts at the ends of the range of a motion.
 
     Parameters
@@ -204,7 +204,7 @@ def add_limits(assembly: Assembly, restitution: Expression) -> None:
         named = {
             words.word(f"{freedom.name}_{end}", "limit", CONTACT): gap for end, gap in gaps.items()
         }
-        assembly.parts.append(Limits(named, freedom.units[1], restitution))
+        assembly.parts.append(JointLimits(named, freedom.units[1], restitution))
 
 
 def check_start(freedoms: Sequence[Freedom], qpos: np.ndarray) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from daesolve.core.formulations import Feedback
 from daesolve.core.preparation.preparing import prepare
 from daesolve.core.preparation.request import Request, with_inputs
-from daesolve.core.results.trajectory.certificate import Certificate
+from daesolve.core.results.trajectory.certificate import RunCertificate
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.run_options import requested
 from daesolve.core.run.integration.simulation import simulate_recorded
@@ -71,7 +71,7 @@ OF_SOLVE = ("verify", "progress", "store")
 
 def certificate_of(
     system: System, request: Request, run: Trajectory, radii: Mapping[str, float]
-) -> Certificate:
+) -> RunCertificate:
     """Return the certificate of a run.
 
     Parameters

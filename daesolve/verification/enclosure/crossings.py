@@ -14,7 +14,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.verification.enclosure.equations import Equations
+from daesolve.verification.enclosure.equations import CertifiedEquations
 from daesolve.verification.enclosure.exact import evaluate, flint, from_exact, to_exact
 from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
 from daesolve.verification.enclosure.state_sets import StateSet
@@ -51,7 +51,7 @@ class ShortMotion:
 
 
 def short_motion(
-    equations: Equations, moment: Any, box: list[Any], p: list[Any], radius: float
+    equations: CertifiedEquations, moment: Any, box: list[Any], p: list[Any], radius: float
 ) -> ShortMotion:
     """Enclose the motion from all states of a box, forwards and backwards.
 
@@ -82,7 +82,7 @@ def short_motion(
 
 
 @dataclass(frozen=True, eq=False)
-class Crossing:
+class SetCrossing:
     """An enclosed event.
 
     Parameters
@@ -101,14 +101,14 @@ class Crossing:
 
 
 def cross(
-    equations: Equations,
+    equations: CertifiedEquations,
     time: float,
     waiting: StateSet,
     p: list[Any],
     index: int,
     guard: ca.Function,
     jump: ca.Function | None,
-) -> Crossing:
+) -> SetCrossing:
     """Take a set through an event that happens about now.
 
     Parameters
@@ -120,9 +120,9 @@ def cross(
     waiting, p
         The set before, and the values.
     index, guard
-        Which guard it is; see `Equations.guard`.
+        Which guard it is; see `CertifiedEquations.guard`.
     jump
-        See `Equations.jump`; None for an event at which nothing changes.
+        See `CertifiedEquations.jump`; None for an event at which nothing changes.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def cross(
     by_state = IntervalMatrix.of_balls(_balls([-g / rate for g in slope])[None, :]) @ before.slopes
     delays = np.array(from_exact(delay + arb(0, float(waiting.errors(by_state)[0]))))
     if jump is None:
-        return Crossing(waiting, p, delays)
+        return SetCrossing(waiting, p, delays)
     image, values, slopes = _reset(equations, (near, before, by_state), p, jump)
     met = [x + delay * f for x, f in zip(centre, before.rates, strict=True)]
     after_centre = evaluate(jump, [moment + delay], met, p)[0]
@@ -157,11 +157,11 @@ def cross(
     whole = behind.slopes @ turned
     after = waiting.mapped(_balls(back), whole)
     assert len(after.centre) == n
-    return Crossing(after, values, delays)
+    return SetCrossing(after, values, delays)
 
 
 def _refuse_others(
-    equations: Equations, index: int, near: Any, within: list[Any], p: list[Any]
+    equations: CertifiedEquations, index: int, near: Any, within: list[Any], p: list[Any]
 ) -> None:
     """Refuse to decide which of several guards is first."""
     places, function = equations.moving
@@ -172,7 +172,7 @@ def _refuse_others(
 
 
 def _reset(
-    equations: Equations,
+    equations: CertifiedEquations,
     here: tuple[Any, ShortMotion, IntervalMatrix],
     p: list[Any],
     jump: ca.Function,

@@ -15,11 +15,11 @@ import numpy as np
 
 from daesolve.core.events.jumps import JumpFunction
 from daesolve.core.preparation.prepared import Prepared
-from daesolve.core.results.trajectory.certificate import Certificate, CertifiedEvent
+from daesolve.core.results.trajectory.certificate import CertifiedEvent, RunCertificate
 from daesolve.core.run.integration.record import Happening, RunRecord
-from daesolve.verification.enclosure.crossings import Crossing, NotCertifiedError, cross
+from daesolve.verification.enclosure.crossings import NotCertifiedError, SetCrossing, cross
 from daesolve.verification.enclosure.equations import (
-    Equations,
+    CertifiedEquations,
     as_exact,
     depending,
     needed,
@@ -31,7 +31,7 @@ from daesolve.verification.enclosure.exact import (
     span_between,
     to_exact,
 )
-from daesolve.verification.enclosure.exact_start import Manifold, exact_start
+from daesolve.verification.enclosure.exact_start import ConstraintManifold, exact_start
 from daesolve.verification.enclosure.state_sets import StateSet
 from daesolve.verification.enclosure.steps import Step, Stepping, Tables, apart, tables_of
 from daesolve.verification.enclosure.watching import stays_quiet
@@ -137,20 +137,20 @@ class Enclosure:
 
     def __post_init__(self) -> None:
         problem = self.prepared.problem
-        plain = Equations(problem, ())
+        plain = CertifiedEquations(problem, ())
         names = list(problem.values)
         jumps = [(e.jump, e.fired) for e in self.events if e.jump is not None]
         distinct = {(id(j), tuple(f)): (j, f) for j, f in jumps}
         uncertain = {names.index(name) for name in self.radii if name in names}
         self._read = _read(plain, distinct.values())
         moving = depending(plain, list(distinct.values())) & self._read
-        self.equations = Equations(problem, tuple(sorted(uncertain | moving)))
+        self.equations = CertifiedEquations(problem, tuple(sorted(uncertain | moving)))
         self.guards = problem.guarded
         self._just: int | None = None
         self._jumps = {key: self.equations.jump(*value) for key, value in distinct.items()}
         self._passing = {e.guard: self.equations.guard(e.guard) for e in self.events}
 
-    def certificate(self, until: float, given: Collection[str]) -> Certificate:
+    def certificate(self, until: float, given: Collection[str]) -> RunCertificate:
         """Enclose the motion as far as possible."""
         began = clock.process_time()
         prepared, n = self.prepared, self.equations.states
@@ -161,7 +161,7 @@ class Enclosure:
             message = str(reason)
         names = prepared.problem.labels.states
         table = np.array(self._boxes).reshape(-1, self.equations.size, 3)
-        return Certificate(
+        return RunCertificate(
             times=np.array(self._times),
             centres={name: table[:, k, 0] for k, name in enumerate(names[:n])},
             radii={name: table[:, k, 2] for k, name in enumerate(names[:n])},
@@ -253,7 +253,7 @@ class Enclosure:
     def _advance(self, start: StateSet, until: float, expected: int | None) -> StateSet:
         """Return the set at a time, without any event on the way."""
         p, stepping = self._p, self._stepping()
-        manifold = Manifold(self.equations, self.prepared.dynamics, self._time, p)
+        manifold = ConstraintManifold(self.equations, self.prepared.dynamics, self._time, p)
         while self._time < until:
             step = stepping.step(start, self._time, until)
             if step is None:
@@ -299,7 +299,7 @@ class Enclosure:
                 self._times.append(moment)
                 self._boxes.append(step.box_at(apart(moment, step.time)))
 
-    def _through(self, event: ExpectedEvent, reached: StateSet, p: list[Any]) -> Crossing:
+    def _through(self, event: ExpectedEvent, reached: StateSet, p: list[Any]) -> SetCrossing:
         key = (id(event.jump), tuple(event.fired))
         jump = None if event.jump is None else self._jumps[key]
         try:
@@ -325,7 +325,9 @@ class Enclosure:
         return found
 
 
-def _read(equations: Equations, jumps: Collection[tuple[JumpFunction, np.ndarray]]) -> set[int]:
+def _read(
+    equations: CertifiedEquations, jumps: Collection[tuple[JumpFunction, np.ndarray]]
+) -> set[int]:
     """Return the places in p on which the motion and its resets depend."""
     t, s, p = equations.symbols
     columns = [equations.rates, equations.guards]

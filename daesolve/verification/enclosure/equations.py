@@ -26,7 +26,7 @@ NOTHING = ca.SX(0, 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class CertifiedEquations:
     """Functions of (t, s, p), where s are the states and then the carried values.
 
     Parameters
@@ -147,7 +147,9 @@ def _by(column: ca.SX, s: ca.SX) -> ca.SX:
     return ca.vec(ca.densify(ca.jacobian(column, s)))
 
 
-def depending(equations: Equations, jumps: Sequence[tuple[JumpFunction, np.ndarray]]) -> set[int]:
+def depending(
+    equations: CertifiedEquations, jumps: Sequence[tuple[JumpFunction, np.ndarray]]
+) -> set[int]:
     """Return the places in p that some resets set to what varies with the state or with time.
 
     What only jumps with them, such as a count or a choice, does not.
@@ -161,7 +163,7 @@ def depending(equations: Equations, jumps: Sequence[tuple[JumpFunction, np.ndarr
     return found
 
 
-def needed(equations: Equations, columns: Sequence[ca.SX]) -> set[int]:
+def needed(equations: CertifiedEquations, columns: Sequence[ca.SX]) -> set[int]:
     """Return the places in p of which some columns, in the symbols of the equations, depend."""
     p = equations.symbols[2]
     pattern = ca.jacobian_sparsity(ca.vertcat(NOTHING, *columns), p)

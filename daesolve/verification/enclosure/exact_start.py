@@ -18,7 +18,7 @@ from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.translation import function_of
 from daesolve.verification.constraint_levels import constraint_levels
 from daesolve.verification.enclosure.crossings import NotCertifiedError
-from daesolve.verification.enclosure.equations import Equations
+from daesolve.verification.enclosure.equations import CertifiedEquations
 from daesolve.verification.enclosure.exact import evaluate, flint, from_exact, to_exact
 from daesolve.verification.enclosure.interval_matrices import IntervalMatrix
 from daesolve.verification.enclosure.state_sets import StateSet
@@ -34,7 +34,7 @@ RADIUS = 1e-28
 
 
 def exact_start(
-    equations: Equations,
+    equations: CertifiedEquations,
     dynamics: Dynamics,
     time: float,
     state: np.ndarray,
@@ -79,7 +79,7 @@ def exact_start(
     return found, dependent
 
 
-class Manifold:
+class ConstraintManifold:
     """The constraints that hold all along, which draw sets back to where the motion is.
 
     For a state x that fulfils r(x) = 0, x - A r(x) is x itself, whatever A is. So the image of a
@@ -87,7 +87,9 @@ class Manifold:
     of r, what the set has across the manifold is gone.
     """
 
-    def __init__(self, equations: Equations, dynamics: Dynamics, time: float, p: list[Any]) -> None:
+    def __init__(
+        self, equations: CertifiedEquations, dynamics: Dynamics, time: float, p: list[Any]
+    ) -> None:
         self.levels = [
             (_Level(equations, dynamics, time, p, residuals), columns)
             for residuals, columns in constraint_levels(dynamics)
@@ -118,7 +120,12 @@ class _Level:
     """The constraints of one level."""
 
     def __init__(
-        self, equations: Equations, dynamics: Dynamics, time: float, p: list[Any], residuals: ca.SX
+        self,
+        equations: CertifiedEquations,
+        dynamics: Dynamics,
+        time: float,
+        p: list[Any],
+        residuals: ca.SX,
     ) -> None:
         t, s, values = equations.symbols
         _, x, inner = equations.arguments

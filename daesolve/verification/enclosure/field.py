@@ -28,7 +28,7 @@ class PoleError(ArithmeticError):
     """A box contains a place at which the equations have no series."""
 
 
-class Field:
+class BallField:
     """The rates of a motion, and values that follow it.
 
     Parameters

@@ -14,8 +14,8 @@ import numpy as np
 
 from daesolve.core.solvers.taylor_kernel.instructions import Instructions, instructions
 from daesolve.verification.enclosure import ball_series
-from daesolve.verification.enclosure.equations import Equations
-from daesolve.verification.enclosure.field import Field, PoleError, with_variations
+from daesolve.verification.enclosure.equations import CertifiedEquations
+from daesolve.verification.enclosure.field import BallField, PoleError, with_variations
 from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
 from daesolve.verification.enclosure.state_sets import StateSet
 
@@ -39,7 +39,7 @@ class Tables:
     columns: tuple[int, ...]
 
 
-def tables_of(equations: Equations) -> Tables:
+def tables_of(equations: CertifiedEquations) -> Tables:
     """Return the instructions of equations.
 
     Raises
@@ -139,7 +139,7 @@ class Stepping:
 
     def __init__(self, tables: Tables, p: list[Any], order: int, tolerance: float) -> None:
         self.order, self.tolerance = order, tolerance
-        self.plain, self.varied = Field(tables.plain, p), Field(tables.varied, p)
+        self.plain, self.varied = BallField(tables.plain, p), BallField(tables.varied, p)
         self.columns = tables.columns
         self._unit = np.zeros((self.plain.states * len(self.columns), 3))
         self._unit[:, 0] = np.eye(self.plain.states)[:, self.columns].T.ravel()

@@ -188,7 +188,7 @@ def _rate(problem: OdeProblem, x: list[Any], column: int, move: Any, p: np.ndarr
 @pytest.mark.slow
 def test_what_costs_less_is_chosen_by_the_length_of_the_code() -> None:
     assert not factorises(_known("holonomic").problem)
-    system, start = chain(12)
+    system, start = chain(20)
     large = prepared_run(system, 1.0, start)
     assert factorises(large.problem)
     assert isinstance(exact_jacobian(large.problem, large.values), FactorisedJacobian)

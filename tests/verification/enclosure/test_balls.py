@@ -7,7 +7,7 @@ import pytest
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.solvers.taylor_kernel.instructions import instructions
 from daesolve.verification.enclosure.exact import exact, from_exact, to_exact
-from daesolve.verification.enclosure.field import Field, PoleError
+from daesolve.verification.enclosure.field import BallField, PoleError
 from daesolve.verification.enclosure.steps import apart
 
 LEAST_TOLD = 2.0**-107
@@ -22,7 +22,7 @@ def field_of(expression, arguments):
     t, p = ca.SX.sym("t"), ca.SX.sym("p", 0)
     rates = ca.vertcat(ca.SX.zeros(arguments.numel()), expression)
     function = function_of("f", [t, arguments, p], [ca.densify(rates)], (["t", "x", "p"], ["r"]))
-    return Field(instructions(function), [])
+    return BallField(instructions(function), [])
 
 
 def value(field, balls):

@@ -32,7 +32,7 @@ class CertifiedEvent:
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class RunCertificate:
     """Boxes that contain the motion of a model, at samples and at events.
 
     Parameters

@@ -12,7 +12,7 @@ import numpy as np
 
 from daesolve.core.features import Extended, added
 from daesolve.core.results.displayable import Displayable
-from daesolve.core.results.trajectory.certificate import Certificate
+from daesolve.core.results.trajectory.certificate import RunCertificate
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.in_words import (
     audit_line,
@@ -136,7 +136,7 @@ class Trajectory(Extended, Displayable, point="methods of runs"):
     statistics: Statistics
     verification: Verification | None = None
     audited: Audit | None = None
-    certificate: Certificate | None = None
+    certificate: RunCertificate | None = None
     conditioning: Mapping[str, float] = field(default_factory=dict[str, float])
     degeneracy: Degeneracy | None = None
     peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])
