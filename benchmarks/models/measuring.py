@@ -14,7 +14,7 @@ from benchmarks.common.attempts import untyped
 from benchmarks.common.processes import write
 from daesolve.multibody import read
 from daesolve.multibody.model_files import FileMechanism, Freedom
-from daesolve.multibody.model_files.contacts import ContactChoice
+from daesolve.multibody.model_files.contacts import GeomContacts
 from daesolve.multibody.model_files.file_mechanism import mechanism_of
 from daesolve.multibody.model_files.kinematics import matrix_of
 from daesolve.multibody.model_files.parsing import parsed
@@ -103,7 +103,7 @@ def acceleration_error(file: Path) -> float:
     """Return the relative difference of accelerations at random states from MuJoCo's."""
     given = parsed(file)
     without = replace(given, disabled=given.disabled | FRICTION | EQUALITIES)
-    mechanism = mechanism_of(without, file, choice=ContactChoice("none"))
+    mechanism = mechanism_of(without, file, choice=GeomContacts("none"))
     system = mechanism.system()
     names = list(system.dynamics.labels.states)
     function: Any = system.function("accelerations")
