@@ -14,7 +14,7 @@ from daesolve.errors import MissingPackageError, ModelFileError, NotResumableErr
 
 pytest.importorskip("mujoco")
 
-ROD = """<mujoco><compiler angle="radian"/><worldbody>
+ROD = """<mujoco><compiler angle="radian"/><option density="1"/><worldbody>
 <geom name="floor" type="plane" size="0 0 1" pos="0 0 -2"/>
 <body name="rod">
   <joint name="pin" axis="0 1 0" stiffness="0.1"/>
@@ -64,7 +64,7 @@ def test_a_run_of_a_file_is_stored_and_gone_on_with_only_by_the_same_file(rod, t
     run = ds.resume(place, 1.0, source=rod)
     # The extended run has a boundary at 0.5 s, at which the integrator starts anew.
     assert run.end_state == pytest.approx(whole.end_state, rel=1e-11, abs=1e-11)
-    assert any("left out of the file: contacts" in note for note in run.description["notes"])
+    assert any("left out of the file: the fluid" in note for note in run.description["notes"])
     rod.write_text(ROD.replace('stiffness="0.1"', 'stiffness="0.2"'))
     with pytest.raises(NotResumableError, match="has changed since"):
         ds.resume(place, 2.0, source=rod)
@@ -110,7 +110,7 @@ def test_commands_take_a_model_file(rod, tmp_path):
     assert found.exit_code == 0, found.output
     document = json.loads(found.stdout)
     assert document["outcome"] == "completed"
-    assert any("left out of the file: contacts" in note for note in document["notes"])
+    assert any("left out of the file: the fluid" in note for note in document["notes"])
     shown = invoked("show", rod)
     assert "left out of the file" in shown.stdout
     assert "pin_angle" in shown.stdout
