@@ -10,7 +10,7 @@ of the time of an event, and R the reset:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -62,6 +62,26 @@ def variational_problem(problem: OdeProblem, changing: tuple[int, ...]) -> OdePr
     grown = ca.jtimes(rate, ca.vertcat(x, p), ca.vertcat(change, along))
     arguments = [t, ca.vertcat(x, change), ca.vertcat(p, moved)]
     names = list(problem.values)
+    values = {**problem.values, **{f"change_{names[k]}": 0.0 for k in changing}}
+    return bare_problem(problem, arguments, ca.vertcat(rate, grown), values)
+
+
+def bare_problem(
+    problem: OdeProblem, arguments: list[ca.SX], rate: ca.SX, values: Mapping[str, float]
+) -> OdeProblem:
+    """Return equations without events, outputs and residuals.
+
+    Parameters
+    ----------
+    problem
+        Whose motion they follow.
+    arguments
+        The symbols t, x and p.
+    rate
+        x'.
+    values
+        The names of p and their defaults.
+    """
 
     def function(name: str, *outputs: ca.SX) -> ca.Function:
         labels = [f"{name}_{k}" for k in range(len(outputs))]
@@ -70,9 +90,9 @@ def variational_problem(problem: OdeProblem, changing: tuple[int, ...]) -> OdePr
     none = ca.SX(0, 1)
     return OdeProblem(
         labels=problem.labels,
-        size=2 * problem.size,
-        values={**problem.values, **{f"change_{names[k]}": 0.0 for k in changing}},
-        rhs=function("rhs", ca.vertcat(rate, grown)),
+        size=arguments[1].numel(),
+        values=values,
+        rhs=function("rhs", rate),
         recover=function("recover", none, none, none),
         residuals=function("residuals", none, none),
         guards=function("guards", none),

@@ -12,12 +12,13 @@ These are the transposes of the equations in `daesolve.analysis.variational`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import casadi as ca
 import numpy as np
 
 from daesolve.analysis.gradients.objective import Expression, expression_in
+from daesolve.analysis.variational import bare_problem
 from daesolve.core.events.jumps import JumpFunction, without
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.memory_cache import built_once
@@ -66,38 +67,14 @@ def adjoint_problem(
     by_values = slopes[x.numel() :][list(active)] if active else ca.SX(0, 1)
     rate = ca.vertcat(problem.rhs(t, x, free), -slopes[: x.numel()], -by_values, density)
     arguments = [t, ca.vertcat(x, state, values, integral), ca.vertcat(p, weight)]
-    return _bare(problem, arguments, rate, {**problem.values, WEIGHT: 1.0})
+    return bare_problem(problem, arguments, rate, {**problem.values, WEIGHT: 1.0})
 
 
 @built_once
 def motion_alone(problem: OdeProblem) -> OdeProblem:
     """Return the equations of a motion without events and outputs."""
     arguments = [problem.rhs.sx_in(k) for k in range(3)]
-    return _bare(problem, arguments, problem.rhs(*arguments), problem.values)
-
-
-def _bare(
-    problem: OdeProblem, arguments: list[ca.SX], rate: ca.SX, values: Mapping[str, float]
-) -> OdeProblem:
-    def function(name: str, *outputs: ca.SX) -> ca.Function:
-        labels = [f"{name}_{k}" for k in range(len(outputs))]
-        return function_of(name, arguments, outputs, (["t", "x", "p"], labels))
-
-    none = ca.SX(0, 1)
-    return OdeProblem(
-        labels=problem.labels,
-        size=arguments[1].numel(),
-        values=values,
-        rhs=function("rhs", rate),
-        recover=function("recover", none, none, none),
-        residuals=function("residuals", none, none),
-        guards=function("guards", none),
-        watched=(),
-        pivot_goals=(),
-        singular_goals=(),
-        events=(),
-        plan=problem.plan,
-    )
+    return bare_problem(problem, arguments, problem.rhs(*arguments), problem.values)
 
 
 @built_once
