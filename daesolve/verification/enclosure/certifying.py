@@ -65,6 +65,8 @@ def certified(system: System, until: float, initial: Any, options: Mapping[str, 
 
 STORED = "certificate.json"
 """The file of a stored run that holds its certificate."""
+CLEAR = 1e-9
+"""The part of the motion before an event that cannot be followed which is left out."""
 OF_SOLVE = ("verify", "progress", "store")
 """The options of `solve` that are not those of a run."""
 
@@ -98,7 +100,9 @@ def certificate_of(
     except NotCertifiedError as reason:
         events, message = reason.before, f"it cannot follow {reason}"
     if message:
-        end = record.events[len(events)].time
+        # Just before it, its guard is not zero yet.
+        reached = record.events[len(events)].time
+        end = reached - CLEAR * (reached - prepared.start_time)
     enclosure = Enclosure(prepared, events, samples[samples <= end], radii)
     found = enclosure.certificate(end, request.initial)
     return replace(found, message=found.message or message)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.core.events.jumps import JumpFunction
+from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.certificate import CertifiedEvent, RunCertificate
 from daesolve.core.run.integration.record import Happening, RunRecord
@@ -106,8 +107,12 @@ def _obstacle(prepared: Prepared, happening: Happening, index: int) -> str:
     if len(happening.fired) != 1:
         return "several guards of which pass together"
     transitions = prepared.transitions
-    if happening.after is not None and (transitions is None or transitions.owner(index).decides):
-        return "after which contacts decide"
+    if happening.after is not None and (
+        transitions is None
+        or type(transitions.owner(index)) is not ResetLaw
+        or prepared.dynamics.unilateral
+    ):
+        return "after which more than a reset decides"
     return ""
 
 

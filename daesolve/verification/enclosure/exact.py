@@ -65,6 +65,14 @@ def from_exact(value: Any) -> tuple[float, float, float]:
     return high, low, float((rest - exact(low)).abs_upper()) * UP
 
 
+def weighted(matrix: np.ndarray, values: Sequence[Any]) -> list[Any]:
+    """Return the product of a matrix of doubles and balls."""
+    return [
+        sum((exact(a) * v for a, v in zip(row, values, strict=True)), exact(0.0))
+        for row in matrix.tolist()
+    ]
+
+
 def evaluate(function: ca.Function, *arguments: Sequence[Any]) -> list[list[Any]]:
     """Evaluate a function of dense columns in balls; return a list for each output.
 

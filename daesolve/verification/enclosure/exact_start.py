@@ -19,7 +19,13 @@ from daesolve.core.expressions.translation import function_of
 from daesolve.verification.constraint_levels import constraint_levels
 from daesolve.verification.enclosure.crossings import NotCertifiedError
 from daesolve.verification.enclosure.equations import CertifiedEquations
-from daesolve.verification.enclosure.exact import evaluate, flint, from_exact, to_exact
+from daesolve.verification.enclosure.exact import (
+    evaluate,
+    flint,
+    from_exact,
+    to_exact,
+    weighted,
+)
 from daesolve.verification.enclosure.interval_matrices import IntervalMatrix
 from daesolve.verification.enclosure.state_sets import StateSet
 
@@ -104,7 +110,7 @@ class ConstraintManifold:
             residuals, slopes = level.at(point)
             inverse = np.zeros((len(point), len(residuals)))
             inverse[columns] = np.linalg.pinv(slopes[:, columns, 0], rcond=INDEPENDENT)
-            moved = _times(inverse, residuals)
+            moved = weighted(inverse, residuals)
             image = [from_exact(x - change) for x, change in zip(point, moved, strict=True)]
             around = [to_exact(ball) for ball in found.box]
             left, table = level.at(around)
@@ -165,7 +171,8 @@ class _Level:
         inverse = np.linalg.inv(slopes[np.ix_(rows, moved)])
         for _ in range(STEPS):
             residuals = self.at(centre)[0]
-            for k, change in zip(moved, _times(inverse, [residuals[r] for r in rows]), strict=True):
+            steps = weighted(inverse, [residuals[r] for r in rows])
+            for k, change in zip(moved, steps, strict=True):
                 centre[k] = (centre[k] - change).mid()
         image, by = self._krawczyk(start, centre, rows, moved, inverse)
         return start.mapped(image, by), moved
@@ -193,14 +200,14 @@ class _Level:
             around = [x + arb(0, float(r)) for x, r in zip(at_centre, wide, strict=True)]
             box = self._box(around, moved, rows, inverse, at_centre)
             slopes = IntervalMatrix.of_balls(self.at(box)[1][rows])
-            weighted = IntervalMatrix.exact(inverse) @ slopes
-            rest = IntervalMatrix(weighted.centre[:, moved], weighted.radius[:, moved]) + (
+            turned = IntervalMatrix.exact(inverse) @ slopes
+            rest = IntervalMatrix(turned.centre[:, moved], turned.radius[:, moved]) + (
                 IntervalMatrix.exact(-np.eye(len(moved)))
             )
             norm = float(np.max(np.sum(rest.size, axis=1)))
             if not norm < 0.5:
                 raise NotCertifiedError("the uncertain start reaches where constraints fail")
-            change = -IntervalMatrix(weighted.centre[:, others], weighted.radius[:, others])
+            change = -IntervalMatrix(turned.centre[:, others], turned.radius[:, others])
             # (I + rest)^-1 c differs from c by at most |rest| |c|/(1 - |rest|), column by column.
             more = norm / (1.0 - norm) * np.max(change.size, axis=0, keepdims=True) * 1.001
             found.centre[np.ix_(moved, others)] = change.centre
@@ -221,7 +228,7 @@ class _Level:
         for k in moved:
             base[k] = centre[k].mid()
         residuals = self.at(base)[0]
-        steps = _times(inverse, [residuals[r] for r in rows])
+        steps = weighted(inverse, [residuals[r] for r in rows])
         radius = RADIUS
         for _ in range(12):
             box = list(base)
@@ -241,13 +248,6 @@ class _Level:
                 return box
             radius *= 100.0
         raise NotCertifiedError("no box was found in which the constraints have one solution")
-
-
-def _times(matrix: np.ndarray, values: list[Any]) -> list[Any]:
-    arb = flint().arb
-    return [
-        sum((arb(float(a)) * v for a, v in zip(row, values, strict=True)), arb(0)) for row in matrix
-    ]
 
 
 def _independent(

@@ -28,7 +28,13 @@ from daesolve.verification.enclosure.enclosing import (
     ExpectedEvent,
     expected_events,
 )
-from daesolve.verification.enclosure.exact import exact, flint, from_exact, to_exact
+from daesolve.verification.enclosure.exact import (
+    exact,
+    flint,
+    from_exact,
+    to_exact,
+    weighted,
+)
 from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
 from daesolve.verification.enclosure.state_sets import StateSet
 
@@ -232,7 +238,7 @@ def _returned(shorter: Prepared, state: np.ndarray, period: Any) -> _Return:
     if not np.all(np.isfinite(slopes)) or np.linalg.cond(slopes) > SINGULAR:
         raise NotCertifiedError("a multiplier is one: the motion is not isolated")
     inverse = np.linalg.inv(slopes)
-    return _Return(start, events, free, inverse, _times(inverse, [missed[k] for k in free]))
+    return _Return(start, events, free, inverse, weighted(inverse, [missed[k] for k in free]))
 
 
 def _after(enclosure: Enclosure, start: StateSet, period: Any) -> StateSet:
@@ -276,10 +282,3 @@ def _zero(matrix: IntervalMatrix) -> IntervalMatrix:
 
 def _product(a: Pair, b: Pair) -> Pair:
     return (a[0] @ b[0]) + -(a[1] @ b[1]), (a[0] @ b[1]) + (a[1] @ b[0])
-
-
-def _times(matrix: np.ndarray, values: list[Any]) -> list[Any]:
-    return [
-        sum((exact(a) * v for a, v in zip(row, values, strict=True)), exact(0.0))
-        for row in matrix.tolist()
-    ]

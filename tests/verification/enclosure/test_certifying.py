@@ -157,3 +157,20 @@ def test_a_stored_run_keeps_its_certificate(tmp_path):
     assert kept["events"][0]["name"] == "bounce"
     assert kept["radii"]["y"] == run.certificate.radii["y"].tolist()
     assert str(run.certificate) in str(run)
+
+
+def test_a_reset_beside_contacts_is_not_certified():
+    q = ds.coordinates(x="m", y="m")
+    kick = ds.Event("kick", q.x - 1.0, ds.RISING, ds.Reset({"x_dot": -q.dot.x}))
+    floor = ds.Contact("floor", q.y, closed=True)
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=9.81 * q.y,
+        goals=[floor],
+        events=[kick],
+    )
+    run = ds.solve(system, 2.0, {"x": 0.0, "x_dot": 1.0, "y": 0.0}, certify=True)
+    assert run.outcome.value == "completed"
+    assert "more than a reset decides" in run.certificate.message
+    assert run.certificate.until == pytest.approx(1.0)
