@@ -35,6 +35,7 @@ from daesolve.core.expressions.singular_values import SingularDirections, singul
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.results.trajectory.results import StepBlock
+from daesolve.core.run.integration.watches.vanishing_gradients import LEAST, VanishingGradients
 
 ROUNDING_UNIT = float(np.finfo(float).eps) / 2.0
 STOP = 1.0 / 3.0
@@ -92,6 +93,12 @@ class Dependence:
     @property
     def sentence(self) -> str:
         """What was found, without a word about what to do."""
+        if len(self.null_vector) == 1:
+            (goal,) = self.null_vector
+            return (
+                f"the gradient of the goal {goal!r} vanishes: it is {self.singular_value:.3g} of "
+                "its usual size there"
+            )
         return (
             f"the goals {', '.join(map(repr, self.goals))} almost depend on each other: their "
             f"smallest singular value is {self.singular_value:.3g} of its usual size"
@@ -161,6 +168,8 @@ class RankWatch:
             problem.pivot_goals.index(name) for name in self.goals if name not in surplus
         ]
         self._rank = len(self._columns)
+        independent = tuple(problem.pivot_goals[column] for column in self._columns)
+        self._gradients = VanishingGradients(dynamics, independent)
         self._parameters = len(dynamics.values)
         holds = {name: rows[name].hold for name in self.goals}
         self._holds = [(name, hold) for name, hold in holds.items() if hold is not None]
@@ -263,8 +272,9 @@ class RankWatch:
         values
             p, the same for all of them.
         """
+        vanished = self._vanished(block, values)
         if not self.watches:
-            return None
+            return vanished
         if self._shares and self._rank_here is None:
             visible = self.problem.visible(block.times[:1], block.states[:1], values)
             self._rank_here = self._independent_at(block.times[:1], visible, values)
@@ -273,7 +283,7 @@ class RankWatch:
         weak = np.flatnonzero(np.any(grips < SIEVE * self.strongest, axis=1))
         if not weak.size:
             self._before = None
-            return None
+            return vanished
         times, states = block.times[weak], block.states[weak]
         found = self._measure(times, self.problem.visible(times, states, values), values)
         finite = np.isfinite(found.smallest)
@@ -286,14 +296,27 @@ class RankWatch:
         if near.size and self.warned is None:
             at = int(near[0])
             self.warned = self._dependence(times, states, relative, found, at, found.accurate[at])
-        if not lost.size:
-            return None
+        if not lost.size or (vanished is not None and vanished[0] <= weak[lost[0]]):
+            return vanished
         at = int(lost[0])
         return int(weak[at]), self._dependence(times, states, relative, found, at, least[at])
+
+    def _vanished(self, block: StepBlock, values: np.ndarray) -> tuple[int, Dependence] | None:
+        """Return the first step at which the gradient of a goal has vanished, and how."""
+        if not self._gradients.goals:
+            return None
+        visible = self.problem.visible(block.times, block.states, values)
+        seen = self._gradients.first(block.times, visible, values)
+        if seen is None:
+            return None
+        step, goal, length = seen
+        time, state = float(block.times[step]), block.states[step].copy()
+        return step, Dependence(time, state, length, LEAST, {goal: 1.0})
 
     def forget(self) -> None:
         """Continue with a state whose meaning has changed."""
         self._before = self._rank_here = None
+        self._gradients.forget()
 
     def _turned(self, found: SmallestSingularValues, weak: np.ndarray, count: int) -> np.ndarray:
         """Return at which steps the combination that nearly vanishes has turned round since before.
