@@ -269,15 +269,22 @@ class Propagation(RunEvents):
             self.values = np.array([change[3] for change in changed]).T
         return place, state
 
-    def _crossing(self, events: Sequence[Happening], state: np.ndarray) -> tuple[int, np.ndarray]:
-        """Return the first guard of an event, and the change of its time."""
+    def _crossing(
+        self, events: Sequence[Happening], state: np.ndarray
+    ) -> tuple[int | None, np.ndarray]:
+        """Return the first guard of an event, and the change of its time.
+
+        No guard determines the time of what touches where the motion begins.
+        """
         place = self.place(events[0].at)
         still = Changes(np.zeros(len(self.sizes)), state, self.values)
         for guard, (_, rate, change) in self.guards_at_zero(events, place, still).items():
             times = -change / rate
             if np.all(np.isfinite(times)):
                 return guard, times
-        raise self.no_slope(events[0])
+        if not self.touches_at_start(events, place, still, self.sizes):
+            raise self.no_slope(events[0])
+        return None, np.zeros(len(self.sizes))
 
     def _note_parted(
         self,

@@ -179,6 +179,24 @@ class RunEvents:
             if passes and rate != 0.0
         }
 
+    def touches_at_start(
+        self, events: Sequence[Happening], place: WholeState, changes: Changes, sizes: np.ndarray
+    ) -> bool:
+        """Return whether guards rest at zero where the motion begins, however it is changed.
+
+        `sizes`, (k,), are those of the numbers.
+        """
+        zeros = events[0].zeros
+        if place.time != self.prepared.start_time or zeros is None:
+            return False
+        guards, slopes = list(events[0].asked), guard_slopes(self.problem)
+        for k, size in enumerate(sizes.tolist()):
+            found = slopes(*place, 0.0, changes.state[:, k], changes.values[:, k])
+            away = np.abs(found[0]) + np.abs(found[1]) + size * np.abs(found[2])
+            if np.any(away[guards] > zeros[guards]):
+                return False
+        return True
+
     def no_slope(self, event: Happening) -> NoDerivativeError:
         """Return the error for an event whose time has no derivative."""
         return NoDerivativeError(

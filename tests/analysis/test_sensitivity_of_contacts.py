@@ -217,3 +217,25 @@ def test_corners_that_land_together_have_none_by_what_parts_them(by):
 def test_touching_balls_have_none_where_other_impacts_follow():
     with pytest.raises(NoDerivativeError, match="by 'mass_2': other events follow"):
         ds.problem("newtons-cradle").case("two").sensitivity(["mass_2"], 1.0)
+
+
+@pytest.mark.slow
+def test_a_flange_that_touches_at_the_start_lets_derivatives_pass():
+    """The gap rests at zero whatever changes: the time at which it closes is fixed."""
+    pytest.importorskip("daesolve_problems")
+    case, by, until = ds.problem("wheelset-flanges").case(), ["eps", "moment_mean"], 0.2
+    forward = case.sensitivity(by, until)
+    assert forward.run.events[0].time == 0.0
+    assert forward.event_times[0].tolist() == [0.0, 0.0]
+    angle = ds.analysis.Objective(end=lambda now: now["psi"])
+    found = case.gradient(angle, by, until)
+    for name, part in zip(by, (1e-4, 1e-4), strict=True):
+        value = case.full_parameters[name]
+        ends = [
+            case.with_values({name: value * (1 + way * part)}).solve(until=until)
+            for way in (1.0, -1.0)
+        ]
+        slope = (ends[0].end_state["psi"] - ends[1].end_state["psi"]) / (2 * value * part)
+        # The angle is linear in both to a part of 1e-5, so differences leave less than its square.
+        assert forward["psi", name] == pytest.approx(slope, rel=1e-8)
+        assert found[name] == pytest.approx(slope, rel=1e-8)

@@ -54,8 +54,8 @@ class ForwardGradient:
     def of_samples(self, pulls: Pulls, by_event: np.ndarray) -> np.ndarray:
         """Return the derivatives of terms of samples and of the times of events, (k,)."""
         carried = self.propagation
-        found = by_event @ np.array(carried.event_times).reshape(len(by_event), -1)
-        found = found if len(by_event) else np.zeros(len(carried.nominal))
+        shape = len(by_event), len(carried.nominal)
+        found = by_event @ np.array(carried.event_times).reshape(shape)
         ended = self.outcome, self.end_time
         order, changes = changes_at_samples(carried, self._sampled, self.at, ended)
         for k, (state, values, times) in zip(order, changes, strict=True):

@@ -217,11 +217,12 @@ class _Carried:
         """Carry them back, or forwards where that is less work, or the way back is closed."""
         moves = isinstance(self.ended[1], EveryEvent)
         running = self.objective.running
-        reversal = Reversal(self.events, self.active, running, self.solver, (self.ended[0], moves))
-        if reversal.directions >= len(self.nominal):
-            return self.forwards("laws decide what contacts do, and the numbers are few")
+        ended = self.ended[0], moves
         try:
-            return self.backwards(reversal)
+            reversal = Reversal(self.events, self.active, running, self.solver, ended)
+            if reversal.directions < len(self.nominal):
+                return self.backwards(reversal)
+            return self.forwards("laws decide what contacts do, and the numbers are few")
         except NoDerivativeError as refusal:
             return self.forwards(str(refusal))
 
