@@ -12,7 +12,7 @@ import numpy as np
 
 from daesolve.contact.posing.guides import SHARP, SMOOTHING
 from daesolve.core.posing.axes import Axis
-from daesolve.core.posing.goals import Goal, Implicit
+from daesolve.core.posing.goals import Goal, Implicit, Invariant, Relation
 from daesolve.core.posing.inputs import Lookup
 from daesolve.core.posing.symbols import time
 from daesolve.verification.audit.certificate import Certificate
@@ -277,6 +277,24 @@ class Expressions:
             beside = beside + slope * (max(ROUNDING, loose) * largest + early * fastest)
         return values, sizes, np.nan_to_num(beside)
 
+    def turned_terms(self, goal: Goal | Implicit | Relation) -> np.ndarray:
+        """Return what the terms of a goal may be along the least favourable axes, (n, NODES).
+
+        Which coordinates of a quaternion are zero depends only on the axes: in others each is as
+        large as its length. So where all terms of a residual vanish by symmetry, or cancel, it may
+        be off by as much as in any other position.
+        """
+
+        def write() -> list[ca.SX]:
+            written, total = self.written(ca.SX(goal.residual)), ca.SX(0)
+            for length in quaternions_of(self.system):
+                if ca.depends_on(written, length):
+                    slopes = ca.gradient(written, length)
+                    total += ca.norm_1(slopes) * ca.norm_2(length)
+            return [total]
+
+        return self.once(("turned", goal.name), write)[0]
+
     def gradient(self, expression: ca.SX) -> ca.SX:
         """Return the slopes by positions, which massless unknowns follow, as a column."""
         return self.slopes(expression)[:-1]
@@ -352,6 +370,21 @@ def _state_vectors(system: Any) -> Sequence[Any]:
 def contacts_of(system: Any) -> list[Any]:
     """Return the contacts of a system."""
     return [goal for goal in system.goals if hasattr(goal, "sticking")]
+
+
+def quaternions_of(system: Any) -> list[ca.SX]:
+    """Return the coordinates, as columns, whose common length an invariant holds."""
+    found: list[ca.SX] = []
+    for goal in system.goals:
+        if isinstance(goal, Invariant) and goal.on == "positions":
+            length = ca.vertcat(*ca.symvar(goal.value))
+            curvature = ca.jacobian(ca.gradient(goal.value, length), length)
+            if not curvature.is_constant():
+                continue
+            entries = np.array(ca.DM(curvature))
+            if np.array_equal(entries, entries[0, 0] * np.eye(len(entries))):
+                found.append(length)
+    return found
 
 
 def ideal_goals(system: Any) -> list[Goal]:

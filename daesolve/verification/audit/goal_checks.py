@@ -109,7 +109,7 @@ def _goal(goal: AnyGoal, along: Expressions) -> Iterator[Finding]:
     if not np.isfinite(values).any():
         raise UncheckableError("the run has no reactions here")
     off = np.nan_to_num(np.abs(values), posinf=0.0)
-    terms = np.nan_to_num(sizes) + beside + 1e-300
+    terms = np.nan_to_num(sizes) + along.turned_terms(goal) + beside + 1e-300
     driven = goal.name in certificate.driven or isinstance(goal, Relation)
     yield judge(
         *("goal", goal.name, off / (terms + beside / DRIVEN), DRIVEN if driven else MEASURED),
