@@ -11,9 +11,10 @@ from daesolve import reporting
 from daesolve.cli import options
 from daesolve.cli.options import AsJson, StartValues, show
 from daesolve.multibody.drawing import drawing_of
+from daesolve.multibody.model_files import ContactKind
 from daesolve.multibody.referee import refereed
 
-UNTIL = 10.0
+UNTIL, APART = 10.0, 1e-3
 
 
 def referee(
@@ -29,13 +30,20 @@ def referee(
         typer.Option(metavar="H", help="MuJoCo's longest step, s; by default the file's step."),
     ] = None,
     tolerance: Annotated[
-        float | None,
+        float,
         typer.Option(metavar="M", help="Distance from which motions count as different, m."),
-    ] = None,
+    ] = APART,
     hard: Annotated[
         bool,
-        typer.Option("--hard", help="Make MuJoCo's equalities as stiff as its steps allow."),
+        typer.Option(
+            "--hard",
+            help="Make MuJoCo's equalities, contacts and limits as stiff as its steps allow.",
+        ),
     ] = False,
+    contacts: Annotated[
+        ContactKind,
+        typer.Option(help="How geoms touch in daesolve; none switches them off in MuJoCo, too."),
+    ] = "rigid",
     out: Annotated[
         Path | None, typer.Option(help="Directory for report.html and report.json.")
     ] = None,
@@ -49,8 +57,9 @@ def referee(
     if out is not None:
         reporting.make_empty(out)
     found = refereed(
-        file, until, case=case, initial=given, step=step, tolerance=tolerance, hard=hard
-    )
+        file, until, case=case, initial=given, step=step, tolerance=tolerance, hard=hard,
+        contacts=contacts,
+    )  # fmt: skip
     document = reporting.referee_document(found.verdict)
     written: Path | None = None
     if out is not None:

@@ -14,20 +14,26 @@ the distance and its gradient are continuous.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import casadi as ca
+import numpy as np
 
 from daesolve.core.posing.events import FALLING, Event, Reset
 from daesolve.core.posing.symbols import Parameters
 from daesolve.errors import PosingError
+from daesolve.multibody.bodies import at_start
 from daesolve.multibody.collision.nearest import carried
 from daesolve.multibody.contact_geometry import RoundOnRound
 from daesolve.multibody.contribution import SIGNED, discrete_values
 from daesolve.multibody.places import Frame
 from daesolve.multibody.round_contact import RoundContact
 
+ROUNDING = 1e-12
+"""How far beyond its end a place on a segment may be, over half its length."""
 PARALLEL = 1e-20
 """The squared sine of two axes below which all their nearest places count as equally near."""
 
@@ -109,6 +115,27 @@ class CapsuleContact(RoundContact):
         near = carried(first, ca.vertcat(0, 0, s)), carried(second, ca.vertcat(0, 0, t))
         radii = ca.SX(self.radii[0]), ca.SX(self.radii[1])
         return RoundOnRound(*near, radii, False, self._side, self.compliance is not None)
+
+    def gap_at_start(self, bodies: Iterable[object]) -> float:
+        """Return the distance where the bodies start, whichever end is nearest there, m.
+
+        It is the least of those whose places lie on the segments: the nearest places are among
+        them, and no others are nearer.
+
+        Parameters
+        ----------
+        bodies
+            Those that move.
+        """
+        there = at_start(ca.vertcat(self.touch.gap, *self._places[0]), bodies)
+        distance = ca.Function("distance", [self.ends.vector], [there])
+        found: list[float] = []
+        for ends in product((0.0, 1.0, -1.0), repeat=len(self.ends)):
+            gap, *places = np.asarray(distance(ca.DM(ends))).ravel().tolist()
+            pairs = zip(places, self.half_lengths, strict=True)
+            if all(abs(place) <= half * (1.0 + ROUNDING) for place, half in pairs):
+                found.append(gap)
+        return min(found)
 
     @cached_property
     def _gap_rate(self) -> ca.SX:

@@ -73,12 +73,18 @@ def compiled(path: Path) -> tuple[Any, list[str]]:
 
     Pictures are not needed, nor are the shapes of bodies whose inertia the model gives.
     """
+    _, model, missing = specified(path)
+    return model, missing
+
+
+def specified(path: Path) -> tuple[Any, Any, list[str]]:
+    """Return the specification of a file, which can be changed, and what `compiled` returns."""
     mujoco: Any = importlib.import_module("mujoco")
     spec = mujoco.MjSpec.from_file(str(path))
     missing: list[str] = []
     for _ in range(MOST_MISSING):
         try:
-            return spec.compile(), missing
+            return spec, spec.compile(), missing
         except ValueError as error:
             found = _without(spec, str(error), mujoco)
             if not found:

@@ -28,14 +28,15 @@ from daesolve.multibody.collision import (
     can_touch,
     contacts_between,
 )
+from daesolve.multibody.collision.capsule_contact import CapsuleContact
 from daesolve.multibody.compliance import ComplianceLaw, HuntCrossley
 from daesolve.multibody.friction_laws import RegularisedCoulomb
 from daesolve.multibody.model_files.assembly import Assembly
 from daesolve.multibody.model_files.contact_reach import Reach
+from daesolve.multibody.model_files.hidden_contacts import without_hidden
 from daesolve.multibody.model_files.kinematics import matrix_of
 from daesolve.multibody.model_files.left_out import Omissions
 from daesolve.multibody.model_files.model import FileGeom, FileModel
-from daesolve.multibody.plane_contact import PlaneContact
 from daesolve.multibody.round_contact import RoundContact
 from daesolve.multibody.surfaces import Sphere
 
@@ -60,8 +61,6 @@ DISSIPATION = 0.5
 """Of a compliant contact, s/m."""
 CREEP = 1e-3
 """The slip at which the friction of a compliant contact is at its limit, m/s."""
-ROUNDING = 1e-12
-"""m; how far a sphere may stick out of another that hides it."""
 OVERLAP = 1e-9
 """m; shapes that are further within each other where the file places them are in no contact."""
 ENDS = (
@@ -216,6 +215,28 @@ class GeomContacts:
             raise PosingError(f'a compliance needs contacts="compliant", not {self.kind!r}')
 
 
+@dataclass(frozen=True)
+class GeomPair:
+    """Two geoms that may touch.
+
+    Parameters
+    ----------
+    geoms
+        Their numbers, that of a plane last.
+    title
+        What they are called.
+    dimension
+        1 without friction, 3 with it.
+    contacts
+        The names of their contacts, of those that others do not always keep open.
+    """
+
+    geoms: tuple[int, int]
+    title: str
+    dimension: int
+    contacts: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class FileContacts:
     """The contacts of a file.
@@ -228,11 +249,14 @@ class FileContacts:
         The restitution, if there are rigid contacts.
     notes
         What is said of them in every run.
+    pairs
+        The geoms that they are between.
     """
 
     parts: Sequence[ShapeContact] = ()
     parameters: Parameters = NO_PARAMETERS
     notes: tuple[str, ...] = ()
+    pairs: tuple[GeomPair, ...] = ()
 
 
 def contacts_of(assembly: Assembly, choice: GeomContacts, omissions: Omissions) -> FileContacts:
@@ -249,6 +273,7 @@ def contacts_of(assembly: Assembly, choice: GeomContacts, omissions: Omissions) 
     reach, shapes = Reach.of(model), [shape_of(geom) for geom in model.geoms]
     laws = _Laws(model, choice)
     parts: list[tuple[ShapeContact, tuple[int, int]]] = []
+    dimensions: dict[tuple[int, int], int] = {}
     for first, second, mixture in pairs:
         title = f"{title_of(model, first)} and {title_of(model, second)}"
         own, other = shapes[first], shapes[second]
@@ -267,13 +292,36 @@ def contacts_of(assembly: Assembly, choice: GeomContacts, omissions: Omissions) 
             omissions.add("contacts between geoms that overlap", title)
             continue
         _name_what_is_not_taken(mixture, title, omissions)
-        parts += [(one, (second, first) if own == HalfSpace() else (first, second)) for one in made]
+        geoms = (second, first) if own == HalfSpace() else (first, second)
+        dimensions[geoms] = min(mixture.dimension, SLIDING)
+        parts += [(one, geoms) for one in made]
     if not parts:
         return FileContacts()
-    watched = _without_hidden(parts, assembly, reach)
+    watched = without_hidden(parts, assembly, reach)
     if choice.kind == "rigid":
         watched = _few(watched, omissions)
-    return FileContacts(watched, known if choice.kind == "rigid" else NO_PARAMETERS, laws.notes)
+    return FileContacts(
+        watched,
+        known if choice.kind == "rigid" else NO_PARAMETERS,
+        laws.notes,
+        tuple(_pairs(model, parts, watched, dimensions)),
+    )
+
+
+def _pairs(
+    model: FileModel,
+    parts: Sequence[tuple[ShapeContact, tuple[int, int]]],
+    watched: Sequence[ShapeContact],
+    dimensions: Mapping[tuple[int, int], int],
+) -> Iterator[GeomPair]:
+    """Yield the pairs of geoms that touch, also those that others always keep apart."""
+    shown = {id(part) for part in watched}
+    for geoms, dimension in dimensions.items():
+        own = [part for part, pair in parts if pair == geoms]
+        names = tuple(part.name for part in own if id(part) in shown)
+        if names or not any(isinstance(part, RoundContact) for part in own):
+            title = " and ".join(title_of(model, number) for number in geoms)
+            yield GeomPair(geoms, title, dimension, names)
 
 
 def _leave_out(model: FileModel, kind: str, geoms: Sequence[int], omissions: Omissions) -> None:
@@ -293,72 +341,6 @@ def _few(watched: Sequence[ShapeContact], omissions: Omissions) -> Sequence[Shap
 
 def _corners(shape: Shape) -> int:
     return len(shape.vertices) if isinstance(shape, ConvexHull) else 0
-
-
-@dataclass(frozen=True, eq=False)
-class _OnPlane:
-    """A contact with a plane of a sphere, or of a point.
-
-    Parameters
-    ----------
-    contact
-        The contact.
-    plane
-        The number of the geom.
-    bodies
-        Those in which its centre is fixed.
-    centre, radius
-        m
-    """
-
-    contact: ShapeContact
-    plane: int
-    bodies: set[int]
-    centre: np.ndarray
-    radius: float
-
-    @classmethod
-    def of(
-        cls, contact: ShapeContact, geoms: tuple[int, int], reach: Reach, bodies: Sequence[Any]
-    ) -> _OnPlane | None:
-        """Return it for a contact of a geom with a plane; None if it is none."""
-        if not isinstance(contact, PlaneContact) or not isinstance(contact.surface, Sphere | None):
-            return None
-        geom, plane = geoms
-        centre = ca.DM(at_start(contact.frame.position, bodies)).full().ravel()
-        radius = 0.0 if contact.surface is None else float(ca.SX(contact.surface.radius))
-        radius += reach.model.geoms[geom].margin
-        owners = reach.bodies_at(_carriers(reach.model, geom), centre)
-        return cls(contact, plane, owners, centre, radius)
-
-    def hides(self, other: _OnPlane) -> bool:
-        """Return whether it always touches the plane before another does, or as soon as that."""
-        room = self.radius - other.radius - float(np.linalg.norm(self.centre - other.centre))
-        return self.plane == other.plane and bool(self.bodies & other.bodies) and room >= -ROUNDING
-
-
-def _without_hidden(
-    parts: Sequence[tuple[ShapeContact, tuple[int, int]]], assembly: Assembly, reach: Reach
-) -> list[ShapeContact]:
-    """Return contacts without those points and spheres that a sphere always keeps off a plane.
-
-    The sphere belongs to the same body, or is where a joint holds it to that: of two capsules that
-    meet at a joint, one end is enough. Nor does a sphere touch a plane that no joint moves.
-    """
-    bodies = [carrier.body for carrier in assembly.carriers.values()]
-    shown: list[_OnPlane] = []
-    found = [_OnPlane.of(part, geoms, reach, bodies) for part, geoms in parts]
-    # The largest first, which no other hides but an equal one before it.
-    for one in sorted(filter(None, found), key=lambda one: -one.radius):
-        if not any(other.hides(one) for other in shown):
-            shown.append(one)
-    # What does not move stays away from a plane.
-    visible = {id(one.contact) for one in shown if 0 not in one.bodies}
-    return [
-        part
-        for (part, _), on_plane in zip(parts, found, strict=True)
-        if on_plane is None or id(part) in visible
-    ]
 
 
 def _name_what_is_not_taken(mixture: Mixture, title: str, omissions: Omissions) -> None:
@@ -450,5 +432,10 @@ def _overlap(
     if isinstance(first, HalfSpace) or isinstance(second, HalfSpace):
         return False
     bodies = [carrier.body for carrier in assembly.carriers.values()]
-    gaps = [float(at_start(contact.touch.gap, bodies)) for contact in contacts]
+    gaps = [
+        contact.gap_at_start(bodies)
+        if isinstance(contact, CapsuleContact)
+        else float(at_start(contact.touch.gap, bodies))
+        for contact in contacts
+    ]
     return min(gaps) < -OVERLAP

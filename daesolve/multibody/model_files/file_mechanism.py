@@ -30,7 +30,12 @@ from daesolve.multibody.model_files.actuators import (
 from daesolve.multibody.model_files.assembly import Angles, Assembly, UniqueWords, assembled
 from daesolve.multibody.model_files.chains import Chain
 from daesolve.multibody.model_files.closing import Loops, close_loops, loops_of
-from daesolve.multibody.model_files.contacts import ContactKind, GeomContacts, contacts_of
+from daesolve.multibody.model_files.contacts import (
+    ContactKind,
+    FileContacts,
+    GeomContacts,
+    contacts_of,
+)
 from daesolve.multibody.model_files.equalities import add_equalities, counted_by_equalities
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.kinematics import matrix_of, poses, quaternion_of
@@ -51,7 +56,7 @@ from daesolve.multibody.places import Frame
 from daesolve.multibody.supports import Supporting
 
 NO_PARAMETERS = Parameters({}, {}, {})
-RIGID = GeomContacts()
+RIGID, NO_CONTACTS = GeomContacts(), FileContacts()
 MOST_DETERMINED = 3
 """Contacts of a body whose loads its motion determines: three feet."""
 NO_FRICTION, NO_SPRINGS, NO_DAMPERS, NO_GRAVITY = 1 | 4, 32, 64, 128
@@ -112,8 +117,8 @@ class FileMechanism(Mechanism):
         Of its actuators, each with the default 0.
     left_out
         What the file contains and the mechanism does not.
-    notes
-        What is said of its contacts.
+    touching
+        Its contacts between geoms.
 
     Examples
     --------
@@ -125,7 +130,7 @@ class FileMechanism(Mechanism):
     assembly: Assembly
     inputs: Inputs = NO_INPUTS
     left_out: tuple[LeftOut, ...] = ()
-    notes: tuple[str, ...] = ()
+    touching: FileContacts = NO_CONTACTS
 
     @property
     def freedoms(self) -> Mapping[str, Freedom]:
@@ -271,7 +276,7 @@ class FileMechanism(Mechanism):
         The notes of every run list what was left out of the file.
         """
         own: dict[str, Any] = {"inputs": self.inputs} if self.inputs.names else {}
-        own["notes"] = (*map(str, self.left_out), *self.notes)
+        own["notes"] = (*map(str, self.left_out), *self.touching.notes)
         return super().system(**own, **further)
 
     def values_at(self, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, float]:
@@ -416,7 +421,7 @@ def mechanism_of(
         assembly=assembly,
         inputs=inputs,
         left_out=omissions.all,
-        notes=touching.notes,
+        touching=touching,
     )
 
 

@@ -9,12 +9,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from daesolve.errors import DaesolveError, MissingPackageError
+from daesolve.multibody.model_files.child import specified
+from daesolve.multibody.model_files.contacts import SLIDING, GeomPair
 from daesolve.multibody.model_files.left_out import LeftOut
+
+UNNAMED = "daesolve geom number"
 
 CLOSED = 1e-14
 """The largest gap of a loop at the start, over the extent of the model."""
@@ -27,7 +32,11 @@ DAMPED = 1.0
 STIFFEST = (0.9999, 0.9999, 0.001, 0.5, 2.0)
 """MuJoCo limits the impedance to 0.9999."""
 SHORTEST = 2.0
-"""The time constant of an equality in steps: MuJoCo's documentation advises no less."""
+"""The time constant of a constraint in steps: MuJoCo's documentation advises no less."""
+NEAR = 0.1
+"""How far apart geoms may be for their distance to be known, over the extent of the model."""
+STICKS = 1e4
+"""How much harder friction is than what pushes in hard contacts: MuJoCo's impratio."""
 
 
 class OpenLoopError(DaesolveError, ValueError):
@@ -124,6 +133,7 @@ class Gauge:
         self.model, self._mj = copy(model), engine()
         self.model.opt.jacobian = self._mj.mjtJacobian.mjJAC_DENSE
         self.model.opt.enableflags |= int(self._mj.mjtEnableBit.mjENBL_ENERGY)
+        self.model.pair_gap[:] = NEAR * float(model.stat.extent)  # without a force
         self.data = self._mj.MjData(self.model)
 
     def look(self, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray | None = None) -> None:
@@ -292,8 +302,6 @@ def switch_off(model: Any, left_out: Sequence[LeftOut]) -> None:
     left_out
         What daesolve's mechanism leaves out.
     """
-    flags = engine().mjtDisableBit
-    model.opt.disableflags |= int(flags.mjDSBL_CONTACT)
     model.opt.density = model.opt.viscosity = 0.0
     gone = {entry.kind: set(entry.names) for entry in left_out}
     slack = gone.get("tendons", set[str]())
@@ -312,8 +320,46 @@ def switch_off(model: Any, left_out: Sequence[LeftOut]) -> None:
             model.eq_active0[number] = False
 
 
+def compiled_with(path: Path, pairs: Sequence[GeomPair]) -> Any:
+    """Return MuJoCo's model of a file, in which none but some pairs of geoms touch.
+
+    Friction, margin and softness of each are what MuJoCo mixes from its geoms, or those of the
+    pair in the file; none of them rubs against torsion and rolling, or by direction.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    pairs
+        Those that touch.
+    """
+    spec, model, _ = specified(path)
+    wanted = {frozenset(pair.geoms): pair for pair in pairs}
+    geoms = list(spec.geoms)
+    for geom in geoms:
+        geom.name = geom.name or f"{UNNAMED} {geom.id}"
+    names = {int(geom.id): geom.name for geom in geoms}
+    numbers = {name: number for number, name in names.items()}
+    for pair in list(spec.pairs):
+        if wanted.pop(frozenset((numbers[pair.geomname1], numbers[pair.geomname2])), None) is None:
+            spec.delete(pair)
+    for pair in wanted.values():
+        own, other = (names[number] for number in pair.geoms)
+        added = spec.add_pair(geomname1=own, geomname2=other)
+        added.condim, added.margin, added.solreffriction = pair.dimension, np.nan, np.zeros(2)
+        added.friction, added.solref = np.full(5, np.nan), np.full(2, np.nan)
+        added.solimp = np.full(5, np.nan)
+    model = spec.compile()
+    for mask in (model.geom_contype, model.geom_conaffinity, model.body_contype,
+                 model.body_conaffinity):  # fmt: skip
+        mask[:] = 0
+    model.pair_dim[:] = np.minimum(model.pair_dim, SLIDING)
+    model.pair_friction[:, 1] = model.pair_friction[:, 0]
+    return model
+
+
 def harden(model: Any, step: float) -> None:
-    """Make all equalities of a model as hard as its step allows.
+    """Make all equalities, contacts and limits of a model as hard as its step allows.
 
     Parameters
     ----------
@@ -322,7 +368,14 @@ def harden(model: Any, step: float) -> None:
     step
         s
     """
-    model.eq_solref[:, 0], model.eq_solref[:, 1] = SHORTEST * step, DAMPED
-    model.eq_solimp[:] = STIFFEST
+    for softness, impedance in (
+        (model.eq_solref, model.eq_solimp),
+        (model.pair_solref, model.pair_solimp),
+        (model.jnt_solref, model.jnt_solimp),
+        (model.tendon_solref_lim, model.tendon_solimp_lim),
+    ):
+        softness[:, 0], softness[:, 1], impedance[:] = SHORTEST * step, DAMPED, STIFFEST
+    if model.npair:
+        model.opt.cone, model.opt.impratio = engine().mjtCone.mjCONE_ELLIPTIC, STICKS
     model.opt.solver = engine().mjtSolver.mjSOL_NEWTON
     model.opt.tolerance, model.opt.iterations = 1e-15, 100

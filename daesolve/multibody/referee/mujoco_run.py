@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.multibody.referee.barriers import NO_BARRIERS, Barriers, Touches, TouchLog
 from daesolve.multibody.referee.engine import CommonStart, Gauge, engine
 
 INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast", "discrete")
@@ -30,6 +31,8 @@ class Motion:
         (n,) of what takes energy or gives it (dampers, friction, actuators), J.
     gaps
         (n, k) how far each part of the equalities gapes, m or rad.
+    touches
+        What it did at contacts and limits.
     kinetic
         The largest kinetic energy at a sample, J.
     seconds
@@ -43,6 +46,7 @@ class Motion:
     energy: np.ndarray
     work: np.ndarray
     gaps: np.ndarray
+    touches: Touches
     kinetic: float
     seconds: float
     message: str = ""
@@ -86,7 +90,13 @@ def meters(model: Any) -> bool:
     )
 
 
-def stepped(model: Any, start: CommonStart, counts: Sequence[int], step: float) -> MujocoMotion:
+def stepped(
+    model: Any,
+    start: CommonStart,
+    counts: Sequence[int],
+    step: float,
+    barriers: Barriers = NO_BARRIERS,
+) -> MujocoMotion:
     """Run a model by MuJoCo.
 
     Parameters
@@ -99,27 +109,33 @@ def stepped(model: Any, start: CommonStart, counts: Sequence[int], step: float) 
         After how many steps it is looked at; rising, from zero.
     step
         s
+    barriers
+        What is watched after every step.
     """
     mj = engine()
     model.opt.timestep = step
     gauge, data = Gauge(model), mj.MjData(model)
     data.qpos[:], data.qvel[:] = start.qpos, start.qvel
     data.ctrl[:] = 0.0 if start.ctrl is None else start.ctrl
-    metered = meters(model)
+    metered, log = meters(model), TouchLog(len(barriers.listed))
+    singly = metered or bool(barriers.listed)
     gauge.look(data.qpos, data.qvel, data.ctrl)
+    log.add(0.0, barriers.depths(gauge.data))
     rows = gauge.rows
     seen: list[tuple[float, np.ndarray, float, float, np.ndarray, float]] = []
     joints: list[tuple[np.ndarray, np.ndarray]] = []
     work, power, seconds, done, message = 0.0, gauge.power, 0.0, 0, ""
     for count in counts:
         while done < count:
-            more = 1 if metered else count - done
+            more = 1 if singly else count - done
             begin = time.perf_counter()
             mj.mj_step(model, data, more)
             seconds += time.perf_counter() - begin
             done += more
-            if metered:
+            if singly:
                 gauge.look(data.qpos, data.qvel, data.ctrl)
+                log.add(done * step, barriers.depths(gauge.data))
+            if metered:
                 before, power = power, gauge.power
                 work += step * (before + power) / 2.0
         if not _goes_on(data, done):
@@ -133,7 +149,7 @@ def stepped(model: Any, start: CommonStart, counts: Sequence[int], step: float) 
     times, centres, energy, works, gaps, kinetics = zip(*seen, strict=True)
     motion = Motion(
         np.array(times), np.array(centres), np.array(energy), np.array(works), np.array(gaps),
-        max(kinetics), seconds, message,
+        log.touches, max(kinetics), seconds, message,
     )  # fmt: skip
     way = INTEGRATORS[int(model.opt.integrator)]
     positions, speeds = zip(*joints, strict=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from daesolve.core.run.solving.solving import solve
 from daesolve.errors import StepFailedError
 from daesolve.multibody.model_files import FileMechanism
 from daesolve.multibody.model_files.kinematics import matrix_of, quaternion_of
+from daesolve.multibody.referee.barriers import Barriers, TouchLog
 from daesolve.multibody.referee.engine import CommonStart, EqualityRows, Gauge
 from daesolve.multibody.referee.mujoco_run import Motion
 
@@ -52,6 +53,7 @@ def own_run(
     rows: Sequence[EqualityRows],
     start: CommonStart,
     times: np.ndarray,
+    barriers: Barriers,
 ) -> OwnRun:
     """Run a mechanism from the same start.
 
@@ -65,6 +67,8 @@ def own_run(
         Where both begin.
     times
         (n,) the samples, s, from zero.
+    barriers
+        What is watched.
 
     Raises
     ------
@@ -90,28 +94,28 @@ def own_run(
     if not len(run.times):
         raise StepFailedError(f"daesolve's run ended at its start: {run.message}")
     sight = Sight(mechanism, gauge, run)
-    gaps = np.array([_gaps(gauge, rows, sight.qpos(k)) for k in range(len(run.times))])
+    log, gaps = TouchLog(len(barriers.listed)), np.zeros((len(run.times), len(rows)))
+    for k, time_ in enumerate(run.times if rows or barriers.listed else ()):
+        gauge.look(sight.qpos(k), np.zeros(int(gauge.model.nv)))
+        gaps[k] = gauge.gaps(rows)
+        log.add(float(time_), barriers.depths(gauge.data))
+    touches, events = log.touches, barriers.first_events(run)
+    by_event = ~np.isnan(events) & ~(touches.first == 0.0)
+    touches = replace(touches, first=np.where(by_event, events, touches.first))
     energy = run.drift["energy"]
     motion = Motion(
         times=np.array(run.times),
         positions=sight.positions,
         energy=np.array(run.outputs["energy"]),
         work=np.array(run.outputs["work"]) if "work" in run.outputs else np.zeros(len(gaps)),
-        gaps=gaps.reshape(len(gaps), len(rows)),
+        gaps=gaps,
+        touches=touches,
         kinetic=energy.scale,
         seconds=seconds,
         message="" if run.outcome.good else f"daesolve, {run.outcome.value}: {run.message}",
     )
     preparation = {"equations": posed - begun, "preparation": whole - seconds}
     return OwnRun(motion, run, _goals(run, mechanism), preparation)
-
-
-def _gaps(gauge: Gauge, rows: Sequence[EqualityRows], qpos: np.ndarray) -> np.ndarray:
-    """Return the gaps of the equalities at positions of the joints."""
-    if not rows:
-        return np.zeros(0)
-    gauge.look(qpos, np.zeros(int(gauge.model.nv)))
-    return gauge.gaps(rows)
 
 
 def _goals(run: Trajectory, mechanism: FileMechanism) -> dict[str, tuple[float, str]]:

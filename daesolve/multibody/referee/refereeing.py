@@ -14,8 +14,17 @@ import numpy as np
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.errors import OutOfRangeError, check_names, is_number
 from daesolve.multibody.model_files import FileMechanism, FileStart, read
-from daesolve.multibody.model_files.child import compiled
-from daesolve.multibody.referee.engine import CommonStart, Gauge, closed, harden, heard, switch_off
+from daesolve.multibody.model_files.contacts import ContactKind
+from daesolve.multibody.referee.barriers import Barriers
+from daesolve.multibody.referee.engine import (
+    CommonStart,
+    Gauge,
+    closed,
+    compiled_with,
+    harden,
+    heard,
+    switch_off,
+)
 from daesolve.multibody.referee.mujoco_run import MujocoMotion, meters, stepped
 from daesolve.multibody.referee.own_run import OwnRun, own_run
 from daesolve.multibody.referee.verdict import Divergence, RefereeVerdict, Side, divergence, side
@@ -27,7 +36,7 @@ MOST_WARNINGS = 3
 MOST_AUDITED = 2000
 """Steps of MuJoCo that are audited."""
 APART = 1e-3
-"""The distance at which motions count as apart, over the extent of the model."""
+"""The distance at which motions count as apart, m."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +139,11 @@ def refereed(
     case: str | None = None,
     initial: Mapping[str, float] | None = None,
     step: float | None = None,
-    tolerance: float | None = None,
+    tolerance: float = APART,
     hard: bool = False,
     halvings: int = 2,
     samples: int = SAMPLES,
+    contacts: ContactKind = "rigid",
 ) -> RefereeReport:
     """Run a model file with daesolve and MuJoCo from the same start, and compare.
 
@@ -151,14 +161,17 @@ def refereed(
     step
         MuJoCo's longest step, s; without one that of the file.
     tolerance
-        The distance of a body at which the motions count as apart, m; without one a thousandth of
-        the extent of the model.
+        The distance of a body at which the motions count as apart, m; a tenth of it is looked for
+        as well.
     hard
-        Whether MuJoCo's equalities are made as hard as its steps allow.
+        Whether MuJoCo's equalities, contacts and limits are made as hard as its steps allow.
     halvings
         How often MuJoCo's step is halved, with one run each.
     samples
         The largest number of samples, evenly spaced.
+    contacts
+        How geoms touch in daesolve, "rigid", "compliant" or "none"; MuJoCo's contacts are its own
+        soft ones, or switched off, too.
 
     Raises
     ------
@@ -169,7 +182,7 @@ def refereed(
     _check({"the horizon": until, "the step": step, "the tolerance": tolerance},
            {"number of halvings": (halvings, 0), "number of samples": (samples, 1)})  # fmt: skip
     begun = time.perf_counter()
-    mechanism = read(file, contacts="none")
+    mechanism = read(file, contacts=contacts)
     reading = time.perf_counter() - begun
     with heard() as said:
         model = _model(mechanism)
@@ -180,12 +193,13 @@ def refereed(
         counts = np.unique(np.linspace(0, steps, min(samples, steps) + 1).round().astype(int))
         gauge.look(start.qpos, start.qvel)
         rows = gauge.rows
-        own = own_run(mechanism, gauge, rows, start, counts * longest)
+        own = own_run(mechanism, gauge, rows, start, counts * longest, Barriers.of(mechanism))
         parts = [2**power for power in range(halvings + 1)]
         others = [_stepped(mechanism, start, counts, longest, n, hard=hard) for n in parts]
     own = replace(own, preparation={"reading": reading, **own.preparation})
     cautions = [f"MuJoCo warns: {words.rstrip('.')}" for words in dict.fromkeys(said)]
     verdict = _verdict(mechanism, gauge, start, own, others, until, tolerance)
+    verdict = replace(verdict, contacts=contacts)
     verdict = replace(verdict, notes=(*verdict.notes, *cautions[:MOST_WARNINGS]))
     return RefereeReport(verdict, mechanism, own, tuple(others), start, counts, hard)
 
@@ -205,7 +219,7 @@ def hardened(report: RefereeReport) -> tuple[Side, Divergence]:
     gauge.look(report.start.qpos, report.start.qvel)
     return (
         side("MuJoCo", again.integrator, step, again.motion, gauge.rows, own.kinetic),
-        divergence(own, again.motion, step, report.verdict.tolerance),
+        divergence(own, again.motion, step),
     )
 
 
@@ -221,7 +235,8 @@ def _stepped(
     model = _model(mechanism)
     if hard:
         harden(model, longest / parts)
-    return stepped(model, start, (counts * parts).tolist(), longest / parts)
+    at = (counts * parts).tolist()
+    return stepped(model, start, at, longest / parts, Barriers.of(mechanism))
 
 
 def _check(numbers: Mapping[str, float | None], counts: Mapping[str, tuple[int, int]]) -> None:
@@ -238,7 +253,7 @@ def _model(mechanism: FileMechanism) -> Any:
     with warnings.catch_warnings():
         # That words of the file are deprecated has nothing to do with the motion.
         warnings.simplefilter("ignore", UserWarning)
-        model, _ = compiled(mechanism.path)
+        model = compiled_with(mechanism.path, mechanism.touching.pairs)
     switch_off(model, mechanism.left_out)
     return model
 
@@ -271,27 +286,30 @@ def _verdict(
     own: OwnRun,
     others: list[MujocoMotion],
     until: float,
-    tolerance: float | None,
+    tolerance: float,
 ) -> RefereeVerdict:
     model, rows = gauge.model, gauge.rows
-    apart = APART * float(model.stat.extent) if tolerance is None else tolerance
     kinetic = own.motion.kinetic
     solver = str(own.trajectory.description.get("solver", ""))
     return RefereeVerdict(
         name=mechanism.path.name,
         until=until,
-        tolerance=apart,
+        tolerance=tolerance,
         bodies=len(gauge.roots),
         joints=int(model.nv),
         loops=sum(len(row.rows) for row in rows),
-        own=side("daesolve", solver, None, own.motion, rows, kinetic),
+        own=replace(
+            side("daesolve", solver, None, own.motion, rows, kinetic),
+            drift=own.trajectory.drift["energy"].max_relative,
+        ),
         others=tuple(
             side("MuJoCo", one.integrator, one.step, one.motion, rows, kinetic) for one in others
         ),
-        divergences=tuple(divergence(own.motion, one.motion, one.step, apart) for one in others),
+        divergences=tuple(divergence(own.motion, one.motion, one.step) for one in others),
         conserved=not meters(model),
         start_moved=start.moved,
         goals=own.goals,
         preparation=own.preparation,
-        notes=tuple(map(str, mechanism.left_out)),
+        barriers=Barriers.of(mechanism).listed,
+        notes=(*map(str, mechanism.left_out), *mechanism.touching.notes),
     )

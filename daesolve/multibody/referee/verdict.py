@@ -8,8 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from daesolve.multibody.referee.barriers import Barrier
 from daesolve.multibody.referee.engine import EqualityRows
 from daesolve.multibody.referee.mujoco_run import Motion
+
+MOST_OF_RISE = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +31,10 @@ class Side:
         The largest gap of the loops at the samples, m and rad; None if nothing is held so.
     drift
         The largest change of the energy that no work accounts for, over the largest kinetic energy
-        of daesolve's run.
+        of daesolve's run; None of MuJoCo's where contacts or limits, which do work, touch.
+    growth, grows
+        The largest rise of the energy that no work of dampers, actuators and friction in joints
+        accounts for, over the same, and from when to when.
     seconds
         Of the integration.
     motion
@@ -40,7 +46,9 @@ class Side:
     step: float | None
     gap: float | None
     turn: float | None
-    drift: float
+    drift: float | None
+    growth: float
+    grows: tuple[float, float]
     seconds: float
     motion: Motion
 
@@ -60,13 +68,18 @@ class Divergence:
         MuJoCo's, s.
     distances
         (n,) at the samples, the largest of any body, m.
-    leaves
-        The first sample time at which it exceeds the tolerance, s; None if it never does.
+    times
+        (n,) the samples, s.
     """
 
     step: float
     distances: np.ndarray
-    leaves: float | None
+    times: np.ndarray
+
+    def leaves(self, tolerance: float) -> float | None:
+        """Return the first sample time at which it exceeds a tolerance, s; None if none is."""
+        beyond = np.flatnonzero(self.distances > tolerance)
+        return float(self.times[beyond[0]]) if beyond.size else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +106,10 @@ class RefereeVerdict:
         How far closing the loops moved the joints of the start at most.
     goals
         daesolve's largest residual over every accepted step, by goal, and its unit.
+    contacts
+        "rigid", "compliant" or "none".
+    barriers
+        The contacts and limits that were watched.
     preparation
         Seconds that reading and preparing took, by stage.
     notes
@@ -113,6 +130,8 @@ class RefereeVerdict:
     start_moved: float
     goals: Mapping[str, tuple[float, str]]
     preparation: Mapping[str, float]
+    contacts: str = "none"
+    barriers: Sequence[Barrier] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -138,13 +157,19 @@ def side(
         What counts as one of the energy, J.
     """
     lost = motion.energy - motion.energy[0] - motion.work
+    rise = lost - np.minimum.accumulate(lost)
+    # Most of a rise is over long before its last digits.
+    last = int(np.flatnonzero(rise >= MOST_OF_RISE * np.max(rise))[0])
+    unit = kinetic if kinetic > 0.0 else 1.0
     return Side(
         package=package,
         method=method,
         step=step,
         gap=_largest(motion, rows, "m"),
         turn=_largest(motion, rows, "rad"),
-        drift=float(np.max(np.abs(lost)) / kinetic) if kinetic > 0.0 else 0.0,
+        drift=None if motion.touches.any else float(np.max(np.abs(lost))) / unit,
+        growth=float(np.max(rise)) / unit,
+        grows=(float(motion.times[np.argmin(lost[: last + 1])]), float(motion.times[last])),
         seconds=motion.seconds,
         motion=motion,
     )
@@ -155,27 +180,33 @@ def _largest(motion: Motion, rows: Sequence[EqualityRows], unit: str) -> float |
     return float(np.max(motion.gaps[:, columns])) if columns else None
 
 
-def divergence(own: Motion, other: Motion, step: float, tolerance: float) -> Divergence:
+def divergence(own: Motion, other: Motion, step: float) -> Divergence:
     """Return how far apart two motions go, over the samples that both have."""
     common = min(len(own.times), len(other.times))
     apart = np.linalg.norm(own.positions[:common] - other.positions[:common], axis=2)
-    distances = np.max(apart, axis=1, initial=0.0)
-    beyond = np.flatnonzero(distances > tolerance)
-    return Divergence(step, distances, float(own.times[beyond[0]]) if beyond.size else None)
+    return Divergence(step, np.max(apart, axis=1, initial=0.0), own.times[:common])
 
 
-def order(divergences: Sequence[Divergence]) -> list[float | None]:
+def order(divergences: Sequence[Divergence], *, at_end: bool = False) -> list[float | None]:
     """Return by which power of the step MuJoCo comes nearer, from each step to the next.
 
     It is measured at the last sample at which even the longest step is within a thousandth of the
     largest distance, or the first after the start where none is; None if nothing is left to
     compare: what does not fall with the step is softness of its constraints.
+
+    Parameters
+    ----------
+    divergences
+        Of MuJoCo's runs, the longest step first.
+    at_end
+        Whether it is measured at the last sample that all have.
     """
-    if len(divergences) < 2 or min(len(one.distances) for one in divergences) < 2:
+    common = min((len(one.distances) for one in divergences), default=0)
+    if len(divergences) < 2 or common < 2:
         return [None for _ in divergences[1:]]
     first = divergences[0].distances
     small = np.flatnonzero(first[1:] <= 1e-3 * np.max(first))
-    place = 1 + (int(small[-1]) if small.size else 0)
+    place = common - 1 if at_end else 1 + (int(small[-1]) if small.size else 0)
     orders: list[float | None] = []
     for coarse, fine in pairwise(divergences):
         far, near = coarse.distances[place], fine.distances[place]

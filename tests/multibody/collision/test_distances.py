@@ -25,6 +25,7 @@ from daesolve.multibody.collision import (
     can_touch,
     contacts_between,
 )
+from daesolve.multibody.collision.capsule_contact import CapsuleContact
 from daesolve.multibody.contact_geometry import RoundOnRound
 from daesolve.multibody.surfaces import Sphere
 
@@ -167,6 +168,36 @@ def test_rates_of_gaps_and_slips_are_those_of_the_material(first: str, second: s
             assert row[1] == pytest.approx(normal @ over, abs=TOLERANCE)
             along = over - normal @ over * normal
             assert row[5] == pytest.approx(np.linalg.norm(along), abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("sphere", "capsule"), ("capsule", "long")], ids=lambda name: name
+)
+def test_distance_at_the_start_is_mujocos_whichever_end_is_nearest(first: str, second: str) -> None:
+    beside, generator = Beside(first, second), np.random.default_rng(11)
+    data, within = mujoco.MjData(beside.model), 0
+    for _ in range(20):
+        turned = generator.normal(size=(2, 4))
+        turned /= np.linalg.norm(turned, axis=1)[:, None]
+        places = generator.uniform(-0.2, 0.2, (2, 3))
+        bodies = [
+            Body(name, 1.0, (1.0, 1.0, 1.0), position=place, rotation=quaternion)
+            for name, place, quaternion in zip(
+                ("own", "other"), places.tolist(), turned.tolist(), strict=True
+            )
+        ]
+        shapes = GEOMS[first][0], GEOMS[second][0]
+        placed = [(body.frame(), shape) for body, shape in zip(bodies, shapes, strict=True)]
+        (contact,) = contacts_between("touch", *placed)
+        assert isinstance(contact, CapsuleContact)
+        for row, name in enumerate(("own", "other")):
+            joint = beside.model.joint(beside.model.body(name).jntadr[0])
+            data.qpos[joint.qposadr[0] : joint.qposadr[0] + 7] = [*places[row], *turned[row]]
+        mujoco.mj_forward(beside.model, data)
+        expected = data.contact[0].dist
+        assert contact.gap_at_start(bodies) == pytest.approx(expected, abs=TOLERANCE)
+        within += expected < 0.0
+    assert 3 < within < 17
 
 
 def test_hull_has_a_contact_for_each_vertex_and_a_margin_lifts_it() -> None:

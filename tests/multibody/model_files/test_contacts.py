@@ -263,9 +263,9 @@ def test_compliant_contact_takes_its_stiffness_from_the_file_or_from_the_weight(
 ) -> None:
     geom = 'size="0.1" mass="2" friction="0"'
     soft = thrown(tmp_path, geom, floor='solref="-500 -1" friction="0"', contacts="compliant")
-    assert "stiffness=500.0" in soft.notes[0]
+    assert "stiffness=500.0" in soft.touching.notes[0]
     usual = thrown(tmp_path, geom, floor='friction="0"', contacts="compliant")
-    assert "stiffness=20000.0" in usual.notes[0]
+    assert "stiffness=20000.0" in usual.touching.notes[0]
     assert not usual.parameters.names
     law = ds.multibody.KelvinVoigt(800.0, 0.0)
     own = thrown(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from daesolve.multibody.referee.barriers import Touches
 from daesolve.multibody.referee.engine import CommonStart, Gauge, OpenLoopError, closed
 from daesolve.multibody.referee.mujoco_run import Motion, stepped
 from daesolve.multibody.referee.verdict import divergence, order
@@ -97,16 +98,17 @@ def motion(x):
     times = np.linspace(0.0, 1.0, len(x))
     zeros = np.zeros(len(x))
     places = np.stack([np.stack([x, zeros, zeros], 1)], 1)
-    return Motion(times, places, zeros, zeros, np.zeros((len(x), 0)), 1.0, 0.0)
+    none = Touches(np.zeros(0), np.zeros(0))
+    return Motion(times, places, zeros, zeros, np.zeros((len(x), 0)), none, 1.0, 0.0)
 
 
 def test_motions_are_apart_beyond_the_tolerance_and_come_nearer_by_the_order_of_the_errors():
     times = np.linspace(0.0, 1.0, 101)
     own = motion(np.sin(times))
-    others = [divergence(own, motion(np.sin(times) + 0.1 * h**3 * times**4), h, 1e-3)
+    others = [divergence(own, motion(np.sin(times) + 0.1 * h**3 * times**4), h)
               for h in (1.0, 0.5, 0.25)]  # fmt: skip
-    assert others[0].leaves == pytest.approx(0.32)  # 0.1 t^4 = 1e-3 at 0.316
-    assert others[-1].leaves == pytest.approx(0.90)  # 0.1 t^4 / 64 > 1e-3 from 0.894 on
+    assert others[0].leaves(1e-3) == pytest.approx(0.32)  # 0.1 t^4 = 1e-3 at 0.316
+    assert others[-1].leaves(1e-3) == pytest.approx(0.90)  # 0.1 t^4 / 64 > 1e-3 from 0.894 on
     assert order(others) == pytest.approx([3.0, 3.0], abs=1e-6)
     soft = [replace(one, distances=others[0].distances) for one in others]
     assert order(soft) == pytest.approx([0.0, 0.0])
