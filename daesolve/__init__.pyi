@@ -8,6 +8,7 @@ from . import multibody as multibody
 from . import nonholonomic as nonholonomic
 from . import typing as typing
 from .analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
+from .analysis.optimal_control import optimise as optimise
 from .contact import friction as friction
 from .contact.posing.contacts import Contact as Contact
 from .core import solvers as solvers

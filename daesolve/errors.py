@@ -119,6 +119,14 @@ class UnreachableMotionError(DaesolveError, ValueError):
     """The inputs cannot produce the motion; the message names where a force is left over."""
 
 
+class InfeasibleTaskError(DaesolveError, ValueError):
+    """No motion near the guess fulfils a task; the message names what is missed most."""
+
+
+class NoOptimumError(DaesolveError, RuntimeError):
+    """The search for an optimum did not converge; the message says what to change."""
+
+
 class UnsupportedError(DaesolveError, ValueError):
     """A formulation, a solver or an operation do not fit together; the message says what does."""
 

@@ -18,6 +18,7 @@ from daesolve.verification.enclosure.periodic_proof import PeriodicProof, prove_
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 
 if TYPE_CHECKING:
+    from daesolve.analysis.optimal_control import Optimum
     from daesolve.analysis.orbits import (
         Branch,
         CircleMap,
@@ -46,6 +47,7 @@ __all__ = [
     "InverseDynamics",
     "LyapunovExponent",
     "Objective",
+    "Optimum",
     "PeriodicOrbit",
     "PeriodicProof",
     "ReducingMultiplier",
@@ -84,9 +86,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the tools for periodic motions at their first use."""
+    """Import the tools for periodic and optimal motions at their first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from daesolve.analysis import orbits  # long to import
+    from daesolve.analysis import optimal_control, orbits  # long to import
 
-    return getattr(orbits, name)
+    return getattr(optimal_control if name == "Optimum" else orbits, name)

@@ -1,0 +1,223 @@
+"""`optimise`: controls that bring a system from start to end at the least cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from daesolve.analysis.gradients import Objective
+from daesolve.analysis.optimal_control.controlled_equations import Expression
+from daesolve.analysis.optimal_control.optimum import Optimum
+from daesolve.analysis.optimal_control.refinement import refined, resampled
+from daesolve.analysis.optimal_control.replay import Replay, controls_of, replay
+from daesolve.analysis.optimal_control.search import WAVES, search, straight, with_waves
+from daesolve.analysis.optimal_control.task import Range, Task, pose_task
+from daesolve.analysis.optimal_control.transcription import Mesh, Motion
+from daesolve.core.system.system import System
+from daesolve.errors import NoOptimumError, OutOfRangeError, check_names
+
+
+def optimise(
+    system: System,
+    objective: Objective | Expression | str = "time",
+    *,
+    time: Range,
+    controls: Iterable[str] | None = None,
+    start: Mapping[str, Range] | None = None,
+    end: Mapping[str, Range] | None = None,
+    bounds: Mapping[str, Range] | None = None,
+    path: Mapping[str, tuple[Expression, float, float]] | None = None,
+    periodic: Sequence[str] = (),
+    parameters: Mapping[str, Range] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    guess: Mapping[str, Any] | None = None,
+    start_time: float = 0.0,
+    nodes: int = 21,
+    stages: int = 4,
+    degree: int | None = None,
+    tolerance: float = 1e-8,
+    refinements: int = 8,
+    iterations: int = 1000,
+    verify: bool = True,
+) -> Optimum:
+    """Find the controls that bring a system from a start to an end at the least cost.
+
+    Parameters
+    ----------
+    system
+        A system with inputs.
+    objective
+        "time"; or a function of the quantities by name, such as `lambda now: now["force"] ** 2`,
+        which is integrated over the motion; or an `analysis.Objective` with `running` and `end`.
+    time
+        The duration in s, or its least and largest value.
+    controls
+        The inputs that are found; by default all that `inputs` does not give.
+    start
+        States at the start, as in `solve`: a number, or a range (least, largest). States left out
+        are as in `solve`, if the start has no range; otherwise they are found with it.
+    end
+        States at the end: a number or a range. Those left out are free.
+    bounds
+        The least and the largest value of a control, a state, an output or a reaction, by name, all
+        along the motion.
+    path
+        Bounds of other quantities: name -> (function of the quantities by name, least, largest).
+    periodic
+        States that end with the value with which they start. Those that `start` does not give are
+        found.
+    parameters
+        Values that replace the defaults; a range is a parameter that is found.
+    inputs
+        Inputs that are no controls, as in `solve`.
+    guess
+        Where the search begins: by the name of a state, a control or an unknown parameter, a
+        number or even samples over the duration; "time" is the duration.
+    start_time
+        s
+    nodes
+        The nodes of the first mesh, both ends among them.
+    stages
+        The points of collocation on an interval; the order is twice as high.
+    degree
+        The degree of the controls' polynomials on each interval, by default `stages - 1`; with 0
+        they are steps, which are held.
+    tolerance
+        The mesh is refined until the run agrees with the motion, the cost changes, and bounds are
+        exceeded by less than this, relative to their sizes.
+    refinements, iterations
+        The most meshes after the first one, and iterations on each.
+    verify
+        Whether the last run is repeated and audited, as in `solve`.
+
+    Returns
+    -------
+    Optimum
+        The cost, the controls, and the run that replays the motion.
+
+    Raises
+    ------
+    InfeasibleTaskError
+        No motion near the guess fulfils the task; the message names what is missed most.
+    NoOptimumError
+        The search ended without an optimum, or the tolerance was not reached.
+    OutOfRangeError, UnknownNameError, InconsistentStateError, UnsupportedError, DaesolveError
+        The task makes no sense, as the message says.
+
+    Notes
+    -----
+    Gauss collocation with all constraints exact at the nodes, and Ipopt. The optimum is local.
+    """
+    given = dict(inputs or {})
+    task = pose_task(
+        system,
+        objective,
+        time,
+        controls=controls,
+        start=start or {},
+        end=end or {},
+        bounds=bounds or {},
+        path=path or {},
+        periodic=periodic,
+        parameters=parameters or {},
+        inputs=given,
+        begin=start_time,
+    )
+    mesh = _first_mesh(nodes, stages, degree)
+    first = _samples(task, dict(guess or {}))
+    begun = straight(task, mesh, first, _duration(task, first))
+    sizes = _sizes(task, begun)
+    motion = search(task, mesh, sizes, _guesses(task, mesh, begun), iterations)
+    notes: list[str] = []
+    costs: list[float] = []
+    for round_ in range(refinements + 1):
+        sizes = _sizes(task, motion)
+        shown = replay(system, task, mesh, motion, sizes, given, {})
+        gain = _change(costs, shown.cost)
+        costs.append(shown.cost)
+        if _agrees(shown, gain, tolerance):
+            break
+        if round_ == refinements:
+            raise _refusal(shown, gain, tolerance)
+        finer = refined(task, mesh, motion, shown, sizes, tolerance)
+        begun = resampled(mesh, motion, finer)
+        mesh, motion = finer, search(task, finer, sizes, iter([begun]), iterations)
+    if verify:
+        shown = replay(system, task, mesh, motion, sizes, given, {"verify": True})
+    mesh = replace(mesh, nodes=tuple(motion.nodes.tolist()))
+    return Optimum(
+        shown.cost,
+        motion.duration,
+        shown.run,
+        controls_of(task, mesh, motion),
+        dict(zip(task.unknowns.names, motion.unknowns.tolist(), strict=True)),
+        float(shown.differences.max()),
+        gain,
+        shown.excesses,
+        mesh,
+        tuple(costs),
+        tuple(notes),
+    )
+
+
+def _first_mesh(nodes: int, stages: int, degree: int | None) -> Mesh:
+    for name, value, least in (("nodes", nodes, 2), ("stages", stages, 1), ("degree", degree, 0)):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if value is not None and not (whole and value >= least):
+            raise OutOfRangeError(f"{name} is {value!r}, but must be a whole number >= {least}")
+    degree = stages - 1 if degree is None else degree
+    if degree >= stages:
+        raise OutOfRangeError(
+            f"the degree {degree} of the controls needs more stages than {stages}: their values at "
+            "the points of collocation would not determine them"
+        )
+    return Mesh(tuple(np.linspace(0.0, 1.0, nodes).tolist()), (), stages, degree)
+
+
+def _samples(task: Task, guess: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    known = (*task.equations.states, *task.controls.names, *task.unknowns.names, "time")
+    check_names("quantity to guess", guess, known)
+    return {name: np.atleast_1d(np.asarray(value, dtype=float)) for name, value in guess.items()}
+
+
+def _duration(task: Task, guess: Mapping[str, np.ndarray]) -> float:
+    low, high = task.duration
+    if "time" in guess:
+        return min(max(float(guess["time"][0]), low), high)
+    return math.sqrt(low * high) if low > 0.0 else high / 2.0
+
+
+def _guesses(task: Task, mesh: Mesh, begun: Motion) -> Iterator[Motion]:
+    yield begun
+    for number in range(WAVES):
+        yield with_waves(begun, task, mesh, number)
+
+
+def _sizes(task: Task, motion: Motion) -> np.ndarray:
+    """Return the size of each state: of its values on a motion and at both ends."""
+    largest = np.max(np.abs(motion.states), axis=1)
+    return np.where(largest > 1e-3, largest, 1.0)
+
+
+def _change(costs: Sequence[float], cost: float) -> float:
+    """Return by how much the cost changed, relative to it; infinite for the first."""
+    if not costs:
+        return math.inf
+    return abs(cost - costs[-1]) / max(abs(cost), abs(costs[-1]), 1e-300)
+
+
+def _agrees(shown: Replay, gain: float, tolerance: float) -> bool:
+    return max(float(shown.differences.max()), float(shown.beyond.max()), gain) <= tolerance
+
+
+def _refusal(shown: Replay, gain: float, tolerance: float) -> NoOptimumError:
+    return NoOptimumError(
+        f"the tolerance {tolerance:g} was not reached: the run differs by "
+        f"{shown.differences.max():.1e} from the collocated motion, bounds are exceeded by "
+        f"{shown.beyond.max():.1e} of their size, and the cost still changes by {gain:.1e}; allow "
+        "more refinements or nodes, or a larger tolerance"
+    )

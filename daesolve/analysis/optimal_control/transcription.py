@@ -1,0 +1,397 @@
+"""A task as a nonlinear programme: Gauss collocation, with ends of intervals on the constraints.
+
+On each interval X_j = x + h sum_i a_ji f(X_i), and the next node is
+
+    x+ = x + h sum_j b_j f(X_j) + F_x(x)^T m,    F(x+) = 0,
+
+where m is as small as the error of collocation, and leaves its order 2s unchanged. R. Bordalba, T.
+Schoels, L. Ros, J. M. Porta, M. Diehl, Direct collocation methods for trajectory optimization in
+constrained robotic systems, IEEE Trans. Robotics 39 (2023) 183-202.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import comb
+
+import casadi as ca
+import numpy as np
+from numpy.polynomial import legendre
+
+from daesolve.analysis.optimal_control.task import Task
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Intervals, and the polynomials on each.
+
+    Parameters
+    ----------
+    nodes
+        (n + 1,) from 0 to 1, as fractions of the duration.
+    moving
+        The inner nodes that may move between their neighbours.
+    stages
+        The points of collocation on an interval; the order is twice as high.
+    degree
+        The degree of the controls on an interval.
+    """
+
+    nodes: tuple[float, ...]
+    moving: tuple[int, ...]
+    stages: int
+    degree: int
+
+    @property
+    def intervals(self) -> int:
+        """Their number."""
+        return len(self.nodes) - 1
+
+    @property
+    def points(self) -> np.ndarray:
+        """Where on an interval the controls are sampled, the ends among them."""
+        if self.degree == 0:
+            return np.array([0.5])
+        return (1.0 - np.cos(np.pi * np.arange(self.degree + 1) / self.degree)) / 2.0
+
+    def controls_at(self, places: np.ndarray) -> np.ndarray:
+        """Return Bernstein's polynomials at places in [0, 1], (k, degree + 1).
+
+        A control with coefficients within bounds is within them all along the interval.
+        """
+        powers = np.arange(self.degree + 1)
+        counts = np.array([comb(self.degree, k) for k in powers])
+        rest = 1.0 - places[:, None]
+        return counts * places[:, None] ** powers * rest ** (self.degree - powers)
+
+    def coefficients(self, samples: np.ndarray) -> np.ndarray:
+        """Return the coefficients of controls sampled at the points, (m, degree + 1, n)."""
+        return np.linalg.solve(self.controls_at(self.points), samples)
+
+
+def lagrange(points: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the polynomials that are 1 at one point and 0 at the others, at places: (k, n)."""
+    found = np.ones((len(places), len(points)))
+    for k, point in enumerate(points):
+        for other in np.delete(points, k):
+            found[:, k] *= (places - other) / (point - other)
+    return found
+
+
+@cache
+def gauss(stages: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return c, A and b of the Gauss method."""
+    roots, weights = legendre.leggauss(stages)
+    c = (roots + 1.0) / 2.0
+    # The integral of a polynomial of degree s - 1 from 0 to c_j is exact with s points on it.
+    a = np.array([own * weights / 2.0 @ lagrange(c, own * c) for own in c])
+    return c, a, weights / 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Numbers of a motion on a mesh.
+
+    Parameters
+    ----------
+    duration
+        s
+    nodes
+        (n + 1,) fractions of the duration.
+    states
+        (nx, n + 1) at the nodes.
+    stages
+        (nx, s, n) at the points of collocation.
+    controls
+        (nu, degree + 1, n) coefficients of Bernstein's polynomials.
+    unknowns
+        The parameters that are found.
+    """
+
+    duration: float
+    nodes: np.ndarray
+    states: np.ndarray
+    stages: np.ndarray
+    controls: np.ndarray
+    unknowns: np.ndarray
+
+
+class Transcription:
+    """A task on a mesh as a nonlinear programme.
+
+    Parameters
+    ----------
+    task, mesh
+        What is wanted, and where.
+    sizes
+        (nx,) the sizes of the states.
+    elastic
+        Whether the ends, the bounds and periods may be missed, which alone is minimised.
+    """
+
+    def __init__(self, task: Task, mesh: Mesh, sizes: np.ndarray, *, elastic: bool = False) -> None:
+        self.task, self.mesh, self.elastic = task, mesh, elastic
+        self._variables: list[ca.MX] = []
+        self._low: list[np.ndarray] = []
+        self._high: list[np.ndarray] = []
+        self._rows: list[tuple[ca.MX, np.ndarray, np.ndarray]] = []
+        self._slack_names: list[str] = []
+        self._slacks: list[ca.MX] = []
+        self._slack_rows: list[ca.MX] = []
+        self._sizes = sizes
+        count, stages, intervals = len(sizes), mesh.stages, mesh.intervals
+        start, controls = task.start, task.controls
+        states = self._variable(count * (intervals + 1))
+        self._bound(0, start.low / sizes, start.high / sizes)
+        self.states = sizes * ca.reshape(states, count, intervals + 1)
+        inner = self._variable(count * stages * intervals)
+        self.stages = ca.reshape(
+            ca.DM(np.tile(sizes, stages * intervals)) * inner, count * stages, intervals
+        )
+        self._control_sizes = controls.sizes
+        wide = (mesh.degree + 1) * intervals
+        own = np.tile(self._control_sizes, wide)
+        low, high = np.tile(controls.low, wide), np.tile(controls.high, wide)
+        column = self._variable(len(own), low / own, high / own)
+        self.controls = ca.reshape(
+            ca.DM(own) * column, len(controls.names) * (mesh.degree + 1), intervals
+        )
+        unknowns = task.unknowns
+        self._unknown_sizes = unknowns.sizes
+        self.unknowns = ca.DM(self._unknown_sizes) * self._variable(
+            len(unknowns.names), unknowns.low / unknowns.sizes, unknowns.high / unknowns.sizes
+        )
+        self._longest = task.duration[1]
+        shortest = np.array([task.duration[0] / self._longest])
+        self.duration = self._longest * self._variable(1, shortest, np.ones(1))
+        self.nodes = self._placed_nodes()
+        self._cost = self._collocated()
+        self._at_ends()
+
+    # -- variables and rows ------------------------------------------------------------------------
+
+    def _variable(
+        self, count: int, low: np.ndarray | None = None, high: np.ndarray | None = None
+    ) -> ca.MX:
+        found = ca.MX.sym(f"w{len(self._variables)}", count)  # pyright: ignore[reportArgumentType]
+        self._variables.append(found)
+        self._low.append(np.full(count, -np.inf) if low is None else low.copy())
+        self._high.append(np.full(count, np.inf) if high is None else high.copy())
+        return found
+
+    def _bound(self, first: int, low: np.ndarray, high: np.ndarray) -> None:
+        self._low[-1][first : first + len(low)] = low
+        self._high[-1][first : first + len(high)] = high
+
+    def _require(self, row: ca.MX, low: np.ndarray, high: np.ndarray) -> None:
+        self._rows.append((row, low, high))
+
+    def _ask(self, names: Sequence[str], row: ca.MX, low: np.ndarray, high: np.ndarray) -> None:
+        """Require what the task asks for, which an elastic programme may miss."""
+        if self.elastic and row.numel():
+            count = row.numel()
+            slack = self._variable(2 * count, np.zeros(2 * count))
+            row = row + slack[:count] - slack[count:]
+            self._slacks.append(slack)
+            self._slack_rows.append(slack[:count] + slack[count:])
+            self._slack_names += names
+        self._require(row, low, high)
+
+    def _placed_nodes(self) -> ca.MX:
+        mesh = self.mesh
+        nodes = [ca.MX(value) for value in mesh.nodes]
+        if mesh.moving:
+            places = list(mesh.moving)
+            own = np.array(mesh.nodes)
+            moved = self._variable(len(places))
+            for k, place in enumerate(places):
+                nodes[place] = moved[k]
+            whole = ca.vertcat(*nodes)
+            # An interval beside a moving node keeps a hundredth of its length.
+            beside = sorted({k for place in places for k in (place - 1, place)})
+            widths = np.diff(own)[beside]
+            lengths = whole[[k + 1 for k in beside]] - whole[beside]
+            self._require(
+                lengths / widths, np.full(len(beside), 0.01), np.full(len(beside), np.inf)
+            )
+        return ca.vertcat(*nodes)
+
+    # -- the programme -----------------------------------------------------------------------------
+
+    def _values(self, controls: ca.SX, unknowns: ca.SX) -> ca.SX:
+        """Return p with controls and unknowns in their places."""
+        p = ca.SX(ca.DM(self.task.equations.defaults))
+        for places, column in zip(self.task.places, (controls, unknowns), strict=True):
+            for k, place in enumerate(places):
+                p[place] = column[k]
+        return p
+
+    def _interval(self) -> ca.Function:
+        """(x, stages, controls, unknowns, t, h) -> defects, end, cost, path."""
+        task, mesh, equations = self.task, self.mesh, self.task.equations
+        count, inputs = len(self._sizes), len(task.controls.names)
+        c, a, b = gauss(mesh.stages)
+        x, stages = ca.SX.sym("x", count), ca.SX.sym("X", count * mesh.stages)  # pyright: ignore[reportArgumentType]
+        u = ca.SX.sym("u", inputs * (mesh.degree + 1))  # pyright: ignore[reportArgumentType]
+        s = ca.SX.sym("s", len(task.unknowns.names))  # pyright: ignore[reportArgumentType]
+        t, h = ca.SX.sym("t"), ca.SX.sym("h")
+        shown = ca.reshape(u, inputs, mesh.degree + 1) @ ca.DM(mesh.controls_at(c).T)
+        at = [stages[k * count : (k + 1) * count] for k in range(mesh.stages)]
+        moments = [t + h * own for own in c]
+        p = [self._values(shown[:, k], s) for k in range(mesh.stages)]
+        rates = ca.horzcat(
+            *[equations.rates(m, X, own) for m, X, own in zip(moments, at, p, strict=True)]
+        )
+        defects = ca.horzcat(*at) - x - h * (rates @ ca.DM(a.T))
+        end = x + h * (rates @ ca.DM(b))
+        cost = ca.SX(0)
+        if task.running is not None:
+            for weight, m, X, own in zip(b, moments, at, p, strict=True):
+                cost += weight * h * task.running(m, X, own)
+        path = [task.path(m, X, own) for m, X, own in zip(moments, at, p, strict=True)]
+        scaled = ca.vec(defects / ca.DM(self._sizes))
+        outputs = [scaled, end, cost, ca.vertcat(ca.SX(0, 1), *path)]
+        return ca.Function("interval", [x, stages, u, s, t, h], outputs, {"cse": True})
+
+    def _collocated(self) -> ca.MX:
+        """Impose the equations on all intervals; return the integral of the objective."""
+        task, mesh, sizes = self.task, self.mesh, self._sizes
+        n, equations = mesh.intervals, task.equations
+        begins, ends = self.states[:, :n], self.states[:, 1:]
+        times = task.begin + self.duration * self.nodes.T
+        lengths = times[1:] - times[:n]
+        unknowns = ca.repmat(self.unknowns, 1, n)
+        found = self._interval().map(n)(
+            begins, self.stages, self.controls, unknowns, times[:n], lengths
+        )
+        defects, arrived, costs, path = found
+        self._require(ca.vec(defects), *_zeros(defects.numel()))
+        rows = equations.constraints.numel_out(0)
+        gaps = (ends - arrived) / ca.DM(np.tile(sizes[:, None], (1, n)))
+        if rows:
+            # Projections are errors of collocation: they matter in the last digits alone.
+            pushes = ca.reshape(self._variable(rows * n), rows, n)
+            p = ca.SX.sym("p", len(task.unknowns.names))  # pyright: ignore[reportArgumentType]
+            x, y = (ca.SX.sym(name, len(sizes)) for name in "xy")  # pyright: ignore[reportArgumentType]
+            t, m = ca.SX.sym("t", 2), ca.SX.sym("m", rows)  # pyright: ignore[reportArgumentType]
+            values = self._values(ca.SX.zeros(len(task.controls.names)), p)
+            grip = ca.reshape(ca.SX(equations.grips(t[0], x, values)), rows, len(sizes))
+            pushed = (grip * ca.repmat(ca.DM(sizes).T, rows, 1)).T @ m
+            closure = equations.constraints(t[1], y, values)
+            on = ca.Function("on", [x, y, p, t, m], [pushed, closure], {"cse": True})
+            both = ca.vertcat(times[:n], times[1:])
+            pushed, closed = on.map(n)(begins, ends, unknowns, both, pushes)
+            gaps -= pushed
+            self._require(ca.vec(closed), *_zeros(rows * n))
+        self._require(ca.vec(gaps), *_zeros(gaps.numel()))
+        limits = task.along
+        if limits.names:
+            tiles = mesh.stages * n
+            scale = ca.DM(np.tile(limits.sizes, tiles))
+            self._ask(
+                limits.names * tiles,
+                ca.vec(path) / scale,
+                np.tile(limits.low / limits.sizes, tiles),
+                np.tile(limits.high / limits.sizes, tiles),
+            )
+        return ca.sum2(costs)
+
+    def _at_ends(self) -> None:
+        task, sizes, names = self.task, self._sizes, self.task.equations.states
+        first, last = self.states[:, 0], self.states[:, -1]
+        asked = np.flatnonzero(np.isfinite(task.end.low) | np.isfinite(task.end.high)).tolist()
+        if asked:
+            low, high = task.end.low[asked], task.end.high[asked]
+            own = sizes[asked]
+            titles = [f"the end of {names[k]}" for k in asked]
+            self._ask(titles, last[asked] / ca.DM(own), low / own, high / own)
+        periodic = list(task.periodic)
+        if periodic:
+            gap = (last - first)[periodic] / ca.DM(sizes[periodic])
+            self._ask([f"the period of {names[k]}" for k in periodic], gap, *_zeros(len(periodic)))
+        if task.closures:
+            values = ca.MX(ca.DM(task.equations.defaults))
+            for k, place in enumerate(task.places[1]):
+                values[place] = self.unknowns[k]
+            closed = task.equations.constraints(task.begin, first, values)
+            self._require(closed[list(task.closures)], *_zeros(len(task.closures)))
+        if task.final is not None:
+            values = ca.MX(ca.DM(task.equations.defaults))
+            for k, place in enumerate(task.places[1]):
+                values[place] = self.unknowns[k]
+            inputs = len(task.controls.names)
+            for k, place in enumerate(task.places[0]):
+                values[place] = self.controls[-inputs + k, -1]
+            moment = task.begin + self.duration
+            self._cost += task.final(moment, last, values)
+        if task.shortest:
+            self._cost += self.duration
+
+    # -- numbers -----------------------------------------------------------------------------------
+
+    @property
+    def programme(self) -> dict[str, ca.MX]:
+        """Variables, objective and rows."""
+        cost = self._cost
+        if self.elastic:
+            cost = sum((ca.sum1(slack) for slack in self._slacks), ca.MX(0))
+        return {
+            "x": ca.vertcat(*self._variables),
+            "f": cost,
+            "g": ca.vertcat(*[row for row, _, _ in self._rows]),
+        }
+
+    @property
+    def limits(self) -> dict[str, np.ndarray]:
+        """The limits of variables and rows."""
+        return {
+            "lbx": np.concatenate(self._low),
+            "ubx": np.concatenate(self._high),
+            "lbg": np.concatenate([low for _, low, _ in self._rows]),
+            "ubg": np.concatenate([high for _, _, high in self._rows]),
+        }
+
+    def guess(self, motion: Motion) -> np.ndarray:
+        """Return a motion as the values of the variables."""
+        moved = motion.nodes[list(self.mesh.moving)]
+        parts = [
+            (motion.states / self._sizes[:, None]).T.ravel(),
+            (motion.stages / self._sizes[:, None, None]).transpose(2, 1, 0).ravel(),
+            (motion.controls / self._control_sizes[:, None, None]).transpose(2, 1, 0).ravel(),
+            motion.unknowns / self._unknown_sizes,
+            np.array([motion.duration / self._longest]),
+            *([moved] if len(moved) else []),
+        ]
+        rest = sum(variable.numel() for variable in self._variables[len(parts) :])
+        return np.concatenate([*parts, np.zeros(rest)])
+
+    def motion(self, values: ca.DM) -> Motion:
+        """Return the motion that the variables describe."""
+        outputs = [self.duration, self.nodes, self.states, self.stages, self.controls]
+        read = ca.Function("motion", [self.programme["x"]], [*outputs, self.unknowns])
+        duration, nodes, states, stages, controls, unknowns = (
+            np.asarray(one.full()) for one in read(values)
+        )
+        n, s, d = self.mesh.intervals, self.mesh.stages, self.mesh.degree + 1
+        return Motion(
+            float(duration[0, 0]),
+            nodes.ravel(),
+            states,
+            stages.T.reshape(n, s, -1).transpose(2, 1, 0),
+            controls.T.reshape(n, d, -1).transpose(2, 1, 0),
+            unknowns.ravel(),
+        )
+
+    def misses(self, values: ca.DM) -> dict[str, float]:
+        """Return by how much an elastic programme misses what is asked, in sizes, by name."""
+        read = ca.Function("misses", [self.programme["x"]], [ca.vertcat(*self._slack_rows)])
+        found: dict[str, float] = {}
+        for name, miss in zip(self._slack_names, read(values).full().ravel(), strict=True):
+            found[name] = max(found.get(name, 0.0), float(miss))
+        return found
+
+
+def _zeros(count: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros(count), np.zeros(count)
