@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.results import EventRecord, StepBlock
 from daesolve.core.run.integration.record import RunRecord
@@ -91,7 +90,7 @@ def _instants(prepared: Prepared, record: RunRecord, places: Places) -> Instants
     problem = prepared.problem
     labels = problem.labels
     with np.errstate(all="ignore"):
-        _, reactions, outputs = evaluate_block(problem.recover, times, states, values)
+        _, reactions, outputs = problem.block("recover", times, states, values)
         visible = problem.visible(times, states, values)
     columns = {
         name: row[:, None]

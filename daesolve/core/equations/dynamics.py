@@ -395,14 +395,15 @@ class Dynamics:
         """
         return {n: values[n] for n in self.ranges if n in values and n not in self.discrete}
 
-    def _holds(self) -> dict[str, int]:
-        """Return the indices in p of the values that hold goals released at times, by goal."""
+    @property
+    def holds(self) -> dict[str, int]:
+        """The indices in p of the values that hold goals released at times, by goal."""
         names = list(self.values)
         return {row.name: names.index(row.hold.name()) for row in self.rows if row.hold is not None}
 
     def all_held(self, p: np.ndarray) -> np.ndarray:
         """Return p with every goal held that may be released."""
-        places = [*self._holds().values()]
+        places = [*self.holds.values()]
         if not places:
             return p
         p = p.copy()
@@ -417,7 +418,7 @@ class Dynamics:
 
     def in_mode(self, p: np.ndarray) -> Dynamics:
         """Return the equations without the goals that p releases; their reactions stay."""
-        holds = self._holds()
+        holds = self.holds
         free = {name for name, place in holds.items() if p[place] == 0.0}
         if not free:
             return self

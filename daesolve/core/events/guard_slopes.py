@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-import casadi as ca
 import numpy as np
 
 from daesolve.core.events.guard_book import GuardBook
 from daesolve.core.events.guard_table import Place
-from daesolve.core.expressions.memory_cache import built_once
-from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
+from daesolve.core.solvers.resting import slopes_of_guards
 from daesolve.errors import InconsistentStateError
 
 STARTS = 1e-9
@@ -48,7 +46,7 @@ def at_once(
     if not near:
         return []
     values, _ = book.measure(*place)
-    slopes = _slopes(problem, place)[0] * _sizes(place[1])
+    slopes = slopes_of_guards(problem, *place)[0] * _sizes(place[1])
     lengths = np.linalg.norm(slopes, axis=1)
     units = np.divide(
         slopes, lengths[:, None], out=np.zeros_like(slopes), where=lengths[:, None] > 0
@@ -112,7 +110,7 @@ def refuse_start(
     if not past.any():
         # Slopes of reactions are large functions: they are built where they are needed.
         return
-    slopes = np.abs(_slopes(problem, place)[0])
+    slopes = np.abs(slopes_of_guards(problem, *place)[0])
     past &= slopes.any(axis=1)
     past &= ways * values > STARTS * slopes @ _sizes(place[1])
     for guard in np.flatnonzero(past).tolist():
@@ -136,7 +134,7 @@ def rounding_at_start(problem: OdeProblem, place: Place) -> np.ndarray:
     problem, place
         As in `refuse_start`.
     """
-    return STARTS * np.abs(_slopes(problem, place)[0]) @ _sizes(place[1])
+    return STARTS * np.abs(slopes_of_guards(problem, *place)[0]) @ _sizes(place[1])
 
 
 def near_at_start(
@@ -160,25 +158,10 @@ def near_at_start(
         has[guard] = guard - firsts.setdefault(event.name, guard) in fired.get(event.name, ())
     if not has.any():
         return np.full(len(has), -1.0)
-    by_state, by_time = (np.abs(each) for each in _slopes(problem, place))
+    by_state, by_time = (np.abs(each) for each in slopes_of_guards(problem, *place))
     speeds = np.abs(np.asarray(problem.rhs(*place))).ravel()
     rounded = by_state @ np.maximum(_sizes(place[1]), abs(place[0]) * speeds)
-    return np.where(has, STARTS * (rounded + by_time[:, 0] * abs(place[0])), -1.0)
-
-
-def _slopes(problem: OdeProblem, place: Place) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivatives of a problem's guards by its state, (guards, states), and by time."""
-    by_state, by_time = _slope_function(problem)(*place)
-    return np.asarray(by_state), np.asarray(by_time)
-
-
-@built_once
-def _slope_function(problem: OdeProblem) -> ca.Function:
-    t, x, p = (problem.guards.sx_in(k) for k in range(3))
-    guards = problem.guards(t, x, p)
-    derivatives = [ca.jacobian(guards, x), ca.jacobian(guards, t)]
-    names = ["t", "x", "p"], ["by_state", "by_time"]
-    return function_of("slopes", [t, x, p], derivatives, names, share=False)
+    return np.where(has, STARTS * (rounded + by_time * abs(place[0])), -1.0)
 
 
 def _sizes(x: np.ndarray) -> np.ndarray:

@@ -186,6 +186,7 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
             closed.state,
             (elimination.metered_invariants, meter_powers(dynamics)),
         ),
+        holds=tuple(dynamics.holds.values()),
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import casadi as ca
 import numpy as np
@@ -14,6 +15,11 @@ from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations.semi_explicit import SemiExplicit
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.symbols import Labels
+
+MANY_INSTRUCTIONS = 20_000
+"""The number of instructions of the rate from which functions are built for each mode."""
+MOST_MODES = 64
+"""The largest number of modes whose functions are kept."""
 
 FORMS = ("ode", "index-1", "index-2", "index-3", "overdetermined")
 """The forms of problems, which formulations make and solvers accept."""
@@ -118,6 +124,8 @@ class OdeProblem:
     equations
         The same equations before the elimination, used for Jacobians of large systems; None if not
         available.
+    holds
+        The places in p of the values that hold goals released at times.
     """
 
     labels: Labels
@@ -136,6 +144,74 @@ class OdeProblem:
     chart: Chart | None = None
     stiff: bool = False
     equations: SemiExplicit | None = None
+    holds: tuple[int, ...] = ()
+
+    @cached_property
+    def _modes(self) -> dict[tuple[int, ...], OdeProblem]:
+        """The problem in the modes that were entered, by what each releases; the latest last."""
+        return {}
+
+    def in_mode(self, p: np.ndarray) -> OdeProblem:
+        """Return the problem for values that release the same goals as p, if it is large.
+
+        Its functions take the same arguments and return the same, but compute nothing for goals
+        that are released: of many contacts only those that are closed cost something.
+        """
+        if not self.holds or self.rhs.n_instructions() < MANY_INSTRUCTIONS:
+            return self
+        released = tuple(place for place in self.holds if p[place] == 0.0)
+        if not released:
+            return self
+        found = self._modes.pop(released, None) or self._without(released)
+        self._modes[released] = found
+        if len(self._modes) > MOST_MODES:
+            del self._modes[next(iter(self._modes))]
+        return found
+
+    def _without(self, released: Sequence[int]) -> OdeProblem:
+        """Return the problem with zeros in place of some values."""
+        t, x, p = (self.rhs.sx_in(k) for k in range(3))
+        values = ca.SX(p)
+        values[list(released)] = 0.0
+
+        def reduced(function: ca.Function) -> ca.Function:
+            found = function.call([t, x, values])
+            names = function.name_in(), function.name_out()
+            return ca.Function(function.name(), [t, x, p], found, *names)
+
+        return replace(
+            self,
+            rhs=reduced(self.rhs),
+            recover=reduced(self.recover),
+            residuals=reduced(self.residuals),
+            guards=reduced(self.guards),
+            holds=(),
+        )
+
+    def block(
+        self, name: str, times: np.ndarray, states: np.ndarray, values: np.ndarray
+    ) -> list[np.ndarray]:
+        """Return what a function returns for many states, as `evaluate_block` does.
+
+        Parameters
+        ----------
+        name
+            "rhs", "recover", "residuals" or "guards".
+        times, states
+            (k,) and (k, size).
+        values
+            p, shared by all states, (np,), or given for each, (k, np).
+        """
+        if values.ndim == 1 or not len(values):
+            problem = self if values.ndim > 1 else self.in_mode(values)
+            return evaluate_block(getattr(problem, name), times, states, values)
+        problems = list(map(self.in_mode, values))
+        ends = [k for k in range(1, len(problems)) if problems[k] is not problems[k - 1]]
+        parts = [
+            evaluate_block(getattr(problems[a], name), times[a:b], states[a:b], values[a:b])
+            for a, b in pairwise([0, *ends, len(problems)])
+        ]
+        return parts[0] if len(parts) == 1 else [*map(np.concatenate, zip(*parts, strict=True))]
 
     @cached_property
     def guarded(self) -> tuple[Event, ...]:

@@ -275,6 +275,7 @@ def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe
     problem, start, time = posed.problem, posed.initial.start, request.start_time
     whole = problem if problem.chart is None else problem.chart.whole
     values = whole.value_vector(_unheld(posed, time))
+    whole = whole.in_mode(values)
     x = whole.enter(time, start.state, values)
     dynamics = posed.dynamics
     counts = dynamics.position_count, dynamics.velocity_count
@@ -434,6 +435,7 @@ def _compiled(
         velocity_warning(solver, problem, stiff.motion if stiff else 0.0, probe.states),
     )
     notes.extend(warning for warning in warnings if warning is not None)
-    compilation = scaling.compiled(solver, problem)
+    begins = problem.in_mode(problem.value_vector(posed.values))
+    compilation = scaling.compiled(solver, begins)
     notes.extend(compilation.notes)
     return solver, compilation

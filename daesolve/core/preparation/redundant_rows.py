@@ -22,7 +22,6 @@ from daesolve.core.equations.row_choice import (
     with_alternatives,
 )
 from daesolve.core.events.row_law import chosen_rows
-from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import Formulation, OdeProblem
 from daesolve.core.preparation.request import Redundant, Request
 from daesolve.core.system.system import MechanicalSystem, System
@@ -238,7 +237,7 @@ def without_grip(
     """
     times, visible = time_states(samples)
     states = np.hstack([visible, np.zeros((len(visible), problem.size - visible.shape[1]))])
-    table, _ = evaluate_block(problem.residuals, times, states, numbers)
+    table, _ = problem.block("residuals", times, states, numbers)
     typical = np.nanmedian(table[:, len(problem.watched) + 1 :], axis=0)
     pivots = dict(zip(problem.pivot_goals, typical, strict=True))
     redundant = [name for name in rank.redundant if name in pivots]

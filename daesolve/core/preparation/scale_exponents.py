@@ -16,7 +16,6 @@ import numpy as np
 
 from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.equations.dynamics import Dynamics
-from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.evaluation import BufferedFunction, Evaluator
 from daesolve.core.expressions.term_sizes import term_sizes
 from daesolve.core.expressions.translation import function_of
@@ -139,7 +138,7 @@ class Begin:
 
     def _energy(self, times: np.ndarray, table: np.ndarray) -> float:
         """Return the largest kinetic energy, J; 0.0 where that is not a number."""
-        measured, _ = evaluate_block(self.problem.residuals, times, table, self.values)
+        measured, _ = self.problem.block("residuals", times, table, self.values)
         kinetic = measured[:, len(self.problem.watched)]
         return float(np.max(kinetic, initial=0.0, where=np.isfinite(kinetic)))
 

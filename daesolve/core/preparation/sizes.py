@@ -12,7 +12,6 @@ import numpy as np
 from daesolve.core.equations.consistency import Start
 from daesolve.core.equations.dynamics import Dynamics, InvariantRow
 from daesolve.core.equations.rank import Samples
-from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
@@ -90,9 +89,9 @@ def measured(
     steps = np.abs(np.diff(moments)) if len(moments) > 1 else np.array([UNKNOWN_STEP])
     path = problem.visible(moments, table, own)
     count = len(problem.watched)
-    measured, _ = evaluate_block(problem.residuals, moments, table, own)
+    measured, _ = problem.block("residuals", moments, table, own)
     pivots = dict(zip(problem.pivot_goals, measured[:, count + 1 :].T, strict=True))
-    reactions = evaluate_block(problem.recover, moments, table, own)[1]
+    reactions = problem.block("recover", moments, table, own)[1]
     return Probe(
         typical_step=_typical_step(steps),
         between=between,

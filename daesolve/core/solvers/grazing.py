@@ -67,16 +67,20 @@ def guard_rates(problem: OdeProblem) -> ca.Function:
     return function_of("guard_rates", [t, x, p], [values, moving], names, share=few)
 
 
-def guard_evaluator(problem: OdeProblem) -> Evaluator:
+def guard_evaluator(problem: OdeProblem) -> Callable[..., list[np.ndarray]]:
     """(t, x, p) -> the guards of a problem and their rates along the motion."""
-    return _built(problem)[1]
+
+    def evaluate(t: float, x: np.ndarray, p: np.ndarray) -> list[np.ndarray]:
+        return _built(problem.in_mode(p))[1](t, x, p)
+
+    return evaluate
 
 
 def guards_at(
     problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return guards and their rates along the motion, (k, n) each, at times (k,) and states."""
-    values, rates = evaluate_block(_built(problem)[0], times, states, p)
+    values, rates = evaluate_block(_built(problem.in_mode(p))[0], times, states, p)
     return values, rates
 
 

@@ -59,7 +59,18 @@ def sized_guards(
     problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return guards at some times, (k, guards), and how large the terms are whose sums they are."""
-    return _with_sizes(_sized(problem), times, states, p)
+    return _with_sizes(_sized(problem.in_mode(p)), times, states, p)
+
+
+def slopes_of_guards(
+    problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the derivatives of guards by the state, (guards, states), and by time, (guards,)."""
+    seeds = np.eye(1 + len(x))
+    states = np.column_stack([np.tile(x, (len(seeds), 1)), seeds])
+    moments = np.full(len(seeds), time)
+    slopes = evaluate_block(_slopes(problem.in_mode(p)), moments, states, p)[0]
+    return slopes[1:].T, slopes[0]
 
 
 def sizes_of_terms(problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -99,7 +110,7 @@ def goes_back(
     times, states = np.array([place[0]]), place[1][None, :]
     if way == 0 or size > AT_ZERO * sized_guards(problem, times, states, p)[1][0, guard]:
         return False
-    rates, speeds = _with_sizes(_moved(problem), times, states, p)
+    rates, speeds = _with_sizes(_moved(problem.in_mode(p)), times, states, p)
     return bool(sense * way * rates[0, guard] < -AT_REST * speeds[0, guard])
 
 
@@ -107,7 +118,7 @@ def _unmoved(
     problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> np.ndarray:
     """Return which guards have no rate, to rounding."""
-    rates, speeds = _with_sizes(_moved(problem), times, states, p)
+    rates, speeds = _with_sizes(_moved(problem.in_mode(p)), times, states, p)
     return np.abs(rates) <= AT_REST * speeds
 
 
@@ -144,6 +155,19 @@ def _sized(problem: OdeProblem) -> ca.Function:
     weights, values = _symbols(x), problem.guards(t, x, p)
     parts = [values, _along(values, t, x, weights[0] * t, weights[1:] * x)]
     return _weighted("sized", (t, x, p, weights), parts, ["guards", "terms"])
+
+
+@built_once
+def _slopes(problem: OdeProblem) -> ca.Function:
+    """Return (t, [x, direction], p) -> the derivatives of the guards along one of (t, x).
+
+    All derivatives as expressions would be far longer where guards depend on reactions.
+    """
+    t, x, p = (problem.guards.sx_in(k) for k in range(3))
+    seeds = _symbols(x)
+    along = _along(problem.guards(t, x, p), t, x, seeds[0], seeds[1:])
+    inside = [t, ca.vertcat(x, seeds), p]
+    return function_of("slopes", inside, [along], (["t", "x", "p"], ["slopes"]), share=False)
 
 
 @built_once

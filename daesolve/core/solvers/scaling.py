@@ -95,7 +95,7 @@ class Scaling:
         observe: Observer,
     ) -> SegmentEnd:
         """Integrate one segment of a problem; see `Solver.segment`."""
-        chosen = self.seen_by(solver)
+        chosen, problem = self.seen_by(solver), problem.in_mode(state.p)
         if not chosen.needed:
             return solver.segment(problem, state, until, at, observe)
         whole: SegmentEnd | None = None

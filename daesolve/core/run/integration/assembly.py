@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import (
     Degeneracy,
@@ -202,7 +201,7 @@ class TrajectoryAssembly:
     def residuals(self) -> np.ndarray:
         """Return the residuals at the samples in memory, in the direction of the run."""
         problem, (times, table, places) = self.prepared.problem, self._in_order()
-        found, _ = evaluate_block(problem.residuals, times, table, self.record.mode_table(places))
+        found, _ = problem.block("residuals", times, table, self.record.mode_table(places))
         return found[:, : len(problem.watched)]
 
     def _in_order(self) -> tuple[np.ndarray, np.ndarray, list[Boundary]]:
@@ -229,7 +228,7 @@ class TrajectoryAssembly:
         """
         problem, angles = self.prepared.problem, list(self.prepared.wrapped)
         states = problem.visible(times, table, values)
-        _, reactions, outputs = evaluate_block(problem.recover, times, table, values)
+        _, reactions, outputs = problem.block("recover", times, table, values)
         states[:, angles] += 2.0 * math.pi * whole_turns
         return states, reactions, outputs
 

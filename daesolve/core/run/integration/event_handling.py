@@ -15,7 +15,6 @@ from daesolve.core.events.guard_slopes import near_at_start, rounding_at_start
 from daesolve.core.events.guard_table import Place
 from daesolve.core.events.law import Ending, Jump, Stretch, SwitchingLaw
 from daesolve.core.events.transitions import Transitions
-from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.posing.events import AT_REST
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import Outcome
@@ -271,7 +270,7 @@ def _stopped_at_start(run: RunState, here: Boundary) -> Verdict | None:
     if not problem.events:
         return None
     times, states = np.array([here.time]), here.state[None, :]
-    guards = evaluate_block(problem.guards, times, states, run.values(here))[0][0]
+    guards = problem.block("guards", times, states, run.values(here))[0][0]
     if not np.all(np.isfinite(guards)):
         return Outcome.FAILED, no_number(problem, here.time, guards)
     index = past_at_start(run.prepared, (here.time, here.state, run.values(here)), guards)

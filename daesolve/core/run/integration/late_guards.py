@@ -91,7 +91,7 @@ def solve_past_errors(
     ndarray
         Which guards have stayed at zero, (guards,).
     """
-    problem = run.prepared.problem
+    problem = run.prepared.problem.in_mode(start.p)
     if not problem.events:
         return solve_within_budget(run, start, until, at, observe), np.zeros(0, dtype=bool)
     posed, zeros = _posed_guards(run.prepared), run.monitor.watch(FlatZeros)
@@ -233,7 +233,7 @@ def _states(run: RunState, start: State, until: float, times: np.ndarray) -> np.
     """Return the states at times of a stretch, (k, size), whatever its guards are there."""
     if not len(times):
         return np.empty((0, len(start.x)))
-    prepared, silent = run.prepared, _without_events(run.prepared.problem)
+    prepared, silent = run.prepared, _without_events(run.prepared.problem.in_mode(start.p))
     segment = prepared.scaling.segment
     end = segment(prepared.solver, silent, start, until, times, unobserved)
     while end.status is Status.PAUSED:

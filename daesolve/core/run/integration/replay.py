@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.features import added
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.findings import Audit
@@ -126,9 +125,7 @@ def point_after(run: RunState, here: Boundary, moment: float) -> TrajectoryPoint
         end = solve_through(run, start, moment, np.array([moment]), unobserved)
         state, onward = end.state, run.projected(here, end)
     place = Boundary(moment, state, here.whole_turns, here.mode)
-    _, reactions, outputs = evaluate_block(
-        problem.recover, np.array([moment]), state[None, :], values
-    )
+    _, reactions, outputs = problem.block("recover", np.array([moment]), state[None, :], values)
     labels = problem.labels
     numbers = zip(labels.reactions + labels.outputs, (*reactions[0], *outputs[0]), strict=True)
     named, onward = run.assembly.named([place, replace(place, state=onward)])

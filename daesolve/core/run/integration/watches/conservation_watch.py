@@ -151,7 +151,7 @@ class ConservationWatch(Watch):
         """Return the rates, and the sizes of their terms, (k, n) each."""
         with np.errstate(all="ignore"):
             visible = self.problem.visible(times, states, free)[:, : self.dynamics.x.numel()]
-            accelerations = evaluate_block(self.problem.recover, times, states, free)[0]
+            accelerations = self.problem.block("recover", times, states, free)[0]
             rates, terms, sizes = evaluate_block(
                 self._function, times, np.hstack([visible, accelerations]), free[self._places]
             )

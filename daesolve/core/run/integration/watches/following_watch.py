@@ -13,7 +13,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
@@ -88,7 +87,7 @@ class FollowingWatch(Watch):
         if not len(block.times):
             return known
         with np.errstate(all="ignore"):
-            table, _ = evaluate_block(self.problem.residuals, block.times, block.states, values)
+            table, _ = self.problem.block("residuals", block.times, block.states, values)
         self._look, breach = self._judged(block, np.abs(table), self._look)
         if breach is None and known is not None and self._look is not None:
             return replace(known, last_time=self._look[0], last_state=self._look[1])

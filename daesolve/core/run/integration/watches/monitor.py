@@ -12,7 +12,6 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem, Watched
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import Drift, Peak, StepBlock
@@ -179,9 +178,7 @@ class Monitor:
             take(block, table)
         with np.errstate(all="ignore"):
             outputs = self._peak_watch.outputs(block, table)
-            measured, influences = evaluate_block(
-                self.problem.residuals, block.times, block.states, table
-            )
+            measured, influences = self.problem.block("residuals", block.times, block.states, table)
             grips = measured[:, len(self.problem.watched) + 1 :]
             if modes is None or not any(watch.needs_modes(grips) for watch in self.watches):
                 self._observe(block, table, measured, influences, outputs)

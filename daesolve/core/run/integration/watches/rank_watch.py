@@ -223,7 +223,7 @@ class RankWatch:
         times, visible = time_states(self._samples)
         pairs = zip(times, visible, strict=True)
         states = np.array([self.problem.enter(t, x, self._values) for t, x in pairs])
-        table = evaluate_block(self.problem.residuals, times, states, self._values)[0]
+        table = self.problem.block("residuals", times, states, self._values)[0]
         grips = table[:, len(self.problem.watched) + 1 :][:, self._columns]
         return np.max(np.nan_to_num(grips), axis=0, initial=0.0)
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem, Watched
 from daesolve.core.results.trajectory.results import Drift, Peak, StepBlock
 
@@ -304,7 +303,7 @@ class PeakWatch:
         """
         if not self.names:
             return np.empty((len(block.times), 0))
-        found = evaluate_block(self.problem.recover, block.times, block.states, values)[2]
+        found = self.problem.block("recover", block.times, block.states, values)[2]
         known = list(self.problem.labels.outputs)
         return found[:, [known.index(name) for name in self.names]]
 
