@@ -18,10 +18,15 @@ from daesolve.core.equations.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.core.equations.elimination.saddle import Saddle
 from daesolve.core.equations.row_choice import DEGRADED, GRIP
 from daesolve.core.expressions.linear import solve_small
-from daesolve.core.expressions.translation import function_of, shares_already, sharing
+from daesolve.core.expressions.translation import shares_already, sharing
 from daesolve.core.formulations.formulation import Elimination, Formulation
 from daesolve.core.formulations.laws import Law, check_laws, formula, rates_of, shape_of
-from daesolve.core.formulations.problem import OdeProblem, Watched
+from daesolve.core.formulations.problem import (
+    MANY_INSTRUCTIONS,
+    OdeProblem,
+    Watched,
+    functions_of,
+)
 from daesolve.core.formulations.rates import (
     Rate,
     Rates,
@@ -144,35 +149,20 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
         own = addition.events(elimination) if isinstance(addition, EliminationEvents) else ()
         guards = ca.vertcat(guards, *[event.guards for event in own])
         events = (*events, *own)
-    arguments, names = [dynamics.t, closed.state, dynamics.p], ["t", "x", "p"]
+    arguments = [dynamics.t, closed.state, dynamics.p]
     named = ca.vertcat(NOTHING, *outputs.values())
     moving = [closed.rhs(), closed.accelerations, closed.recovered(), named]
     parts = [*moving, residuals, influences, guards]
-    rhs = function_of("rhs", arguments, [parts[0]], (names, ["rate"]), share=False)
-    if not shares_already(rhs):
+    functions = functions_of(arguments, parts)
+    if not shares_already(functions["rhs"]):
         parts = sharing(parts)
-        rhs = function_of("rhs", arguments, [parts[0]], (names, ["rate"]), share=False)
-    _, accelerations, recovered, named, residuals, influences, guards = parts
+        functions = functions_of(arguments, parts)
+    many = functions["rhs"].n_instructions() >= MANY_INSTRUCTIONS
     return OdeProblem(
         labels=_labels(dynamics, outputs),
         size=closed.state.numel(),
         values=dynamics.values,
-        rhs=rhs,
-        recover=function_of(
-            "recover",
-            arguments,
-            [accelerations, recovered, named],
-            (names, ["accelerations", "reactions", "outputs"]),
-            share=False,
-        ),
-        residuals=function_of(
-            "residuals",
-            arguments,
-            [residuals, influences],
-            (names, ["residuals", "influences"]),
-            share=False,
-        ),
-        guards=function_of("guards", arguments, [guards], (names, ["g"]), share=False),
+        **functions,
         watched=watched,
         pivot_goals=tuple(row.name for row in dynamics.rows),
         singular_goals=tuple(row.name for row in dynamics.rows if row.typical is not None),
@@ -187,6 +177,7 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
             (elimination.metered_invariants, meter_powers(dynamics)),
         ),
         holds=tuple(dynamics.holds.values()),
+        whole=ca.Function("whole", arguments, parts) if many and dynamics.holds else None,
     )
 
 

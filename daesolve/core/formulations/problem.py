@@ -12,6 +12,7 @@ import numpy as np
 
 from daesolve.core.equations.elimination.saddle import EliminationPlan
 from daesolve.core.expressions.blocks import evaluate_block
+from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations.semi_explicit import SemiExplicit
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.symbols import Labels
@@ -59,6 +60,29 @@ class Watched:
 def as_driven(watched: Iterable[Watched], names: Collection[str]) -> tuple[Watched, ...]:
     """Mark the residuals of these names as driven: their errors do not persist."""
     return tuple(replace(entry, driven=True) if entry.name in names else entry for entry in watched)
+
+
+def functions_of(arguments: Sequence[ca.SX], parts: Sequence[ca.SX]) -> dict[str, ca.Function]:
+    """Return the functions of an `OdeProblem`, by its fields.
+
+    Parameters
+    ----------
+    arguments
+        t, x and p.
+    parts
+        The rate of x; accelerations, reactions and outputs; residuals and influences; guards.
+    """
+    returned = {
+        "rhs": ["rate"],
+        "recover": ["accelerations", "reactions", "outputs"],
+        "residuals": ["residuals", "influences"],
+        "guards": ["g"],
+    }
+    left, functions = list(parts), dict[str, ca.Function]()
+    for name, names in returned.items():
+        own, left = left[: len(names)], left[len(names) :]
+        functions[name] = function_of(name, arguments, own, (["t", "x", "p"], names), share=False)
+    return functions
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +150,9 @@ class OdeProblem:
         available.
     holds
         The places in p of the values that hold goals released at times.
+    whole
+        (t, x, p) -> the parts of all functions; see `functions_of`. Modes of a large problem are
+        made of it; None if the functions are the same in all modes.
     """
 
     labels: Labels
@@ -145,6 +172,7 @@ class OdeProblem:
     stiff: bool = False
     equations: SemiExplicit | None = None
     holds: tuple[int, ...] = ()
+    whole: ca.Function | None = None
 
     @cached_property
     def _modes(self) -> dict[tuple[int, ...], OdeProblem]:
@@ -157,36 +185,24 @@ class OdeProblem:
         Its functions take the same arguments and return the same, but compute nothing for goals
         that are released: of many contacts only those that are closed cost something.
         """
-        if not self.holds or self.rhs.n_instructions() < MANY_INSTRUCTIONS:
+        if self.whole is None:
             return self
         released = tuple(place for place in self.holds if p[place] == 0.0)
         if not released:
             return self
-        found = self._modes.pop(released, None) or self._without(released)
+        found = self._modes.pop(released, None) or self._without(self.whole, released)
         self._modes[released] = found
         if len(self._modes) > MOST_MODES:
             del self._modes[next(iter(self._modes))]
         return found
 
-    def _without(self, released: Sequence[int]) -> OdeProblem:
+    def _without(self, whole: ca.Function, released: Sequence[int]) -> OdeProblem:
         """Return the problem with zeros in place of some values."""
-        t, x, p = (self.rhs.sx_in(k) for k in range(3))
+        t, x, p = arguments = [whole.sx_in(k) for k in range(3)]
         values = ca.SX(p)
         values[list(released)] = 0.0
-
-        def reduced(function: ca.Function) -> ca.Function:
-            found = function.call([t, x, values])
-            names = function.name_in(), function.name_out()
-            return ca.Function(function.name(), [t, x, p], found, *names)
-
-        return replace(
-            self,
-            rhs=reduced(self.rhs),
-            recover=reduced(self.recover),
-            residuals=reduced(self.residuals),
-            guards=reduced(self.guards),
-            holds=(),
-        )
+        functions = functions_of(arguments, whole.call([t, x, values]))
+        return replace(self, **functions, whole=None)
 
     def block(
         self, name: str, times: np.ndarray, states: np.ndarray, values: np.ndarray

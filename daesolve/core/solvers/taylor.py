@@ -140,8 +140,8 @@ class Taylor(Solver):
         asked = self.code != "auto" or self.optimisation is not None
         # Where it can, the kernel continues from reset to reset by itself.
         resets = any(e.then.reset is not None and not e.listed for e in problem.events)
-        often = resets and halts_in_kernel(problem)
-        pays = steps >= PAYS_FROM and problem.rhs.n_instructions() <= PAYS_TO and not often
+        pays = steps >= PAYS_FROM and problem.rhs.n_instructions() <= PAYS_TO
+        pays = pays and not (resets and halts_in_kernel(problem))
         return "heyoka" if (asked or pays) and _heyoka() is not None else "kernel"
 
     @property

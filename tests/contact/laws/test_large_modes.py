@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.core.formulations import problem as problems
+from daesolve.core.formulations import feedback
 from daesolve.core.preparation.preparing import prepare
 from daesolve.core.preparation.request import Request
 
@@ -40,7 +40,7 @@ def run(mechanism):
 
 
 def test_functions_of_a_mode_are_those_of_all_modes_there(mechanism, monkeypatch):
-    monkeypatch.setattr(problems, "MANY_INSTRUCTIONS", 0)
+    monkeypatch.setattr(feedback, "MANY_INSTRUCTIONS", 0)
     request = Request(until=0.1, guess=mechanism.start_with(THROWN), redundant="minimum-norm")
     prepared = prepare(mechanism.system(), request)
     whole, x = prepared.problem, prepared.initial.copy()
@@ -66,7 +66,7 @@ def test_functions_of_a_mode_are_those_of_all_modes_there(mechanism, monkeypatch
 @pytest.mark.slow
 def test_runs_with_functions_for_each_mode_are_those_without(mechanism, monkeypatch):
     whole = run(mechanism)
-    monkeypatch.setattr(problems, "MANY_INSTRUCTIONS", 0)
+    monkeypatch.setattr(feedback, "MANY_INSTRUCTIONS", 0)
     parts = run(mechanism)
     assert [event.name for event in parts.events] == [event.name for event in whole.events]
     # Three contacts close, and two of them stick; nothing else is left to differ than rounding.
