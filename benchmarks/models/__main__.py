@@ -1,14 +1,13 @@
 """Other authors' model files: how long it takes until they run, and how the runs compare.
 
 The user supplies the files, because the project may not redistribute them. Each file is read,
-prepared and run without contacts and limits, from its first keyframe or its default pose, with
-random speeds of all joints (1 rad/s, 1 m/s) that its loops allow. MuJoCo then runs it with the
-file's step. Accelerations are those of mass centres and rotations at 20 random states, against
-MuJoCo's, with open loops and without dry friction, over the largest of their kind. The gap is the
-largest of all joints and loops over every accepted step; MuJoCo's is that of its loops at samples.
-The drift of the energy, less the work of dampers and motors, is relative to the largest kinetic
-energy; MuJoCo's work is summed by the trapezoidal rule over its steps. Seconds are wall-clock
-seconds, in a separate process for each file.
+prepared and run with rigid contacts and limits of joints, from its first keyframe or its default
+pose, lifted off the planes into which that places it, with random speeds of all joints (1 rad/s,
+1 m/s) that its loops allow. MuJoCo then runs it with the file's step and its own soft contacts, of
+the same pairs of geoms. Accelerations are those of mass centres and rotations at 20 random states,
+against MuJoCo's, with open loops and without dry friction or contacts, over the largest of their
+kind. Seconds are processor seconds, in a separate process for each file, which may use 60 of them
+and finds nothing prepared.
 """
 
 from __future__ import annotations
@@ -33,25 +32,29 @@ from benchmarks.common.tables import markdown
 
 from .measuring import Measurement, title
 
-MARK = "models"
+MARK, UNFINISHED = "models", ("it was not prepared",)
 HEADS = (
-    "model", "bodies", "joints", "loops", "reading, s", "equations, s", "preparation, s", "run, s",
-    "MuJoCo, s", "acceleration", "gap", "MuJoCo's gap", "drift", "MuJoCo's drift",
+    "model", "bodies", "joints", "loops", "contacts", "method", "first run, s", "again, s",
+    "events", "residual", "drift", "sinks in, m", "beyond limits", "MuJoCo, s", "its sinks in, m",
+    "its beyond limits", "its loops", "touches at, s", "1 mm apart at, s", "acceleration",
 )  # fmt: skip
+LIMIT = 60
 
 
-def measured(file: Path, until: float) -> Measurement:
+def measured(file: Path, until: float, limit: int) -> Measurement:
     """Measure a file in a separate process, which finds nothing prepared."""
     with tempfile.TemporaryDirectory() as kept:
         lines, reason = run_module(
             "benchmarks.models.measuring",
-            [str(file.resolve()), str(until)],
+            [str(file.resolve()), str(until), str(limit)],
             {"DAESOLVE_CACHE": kept},
         )
     if not lines:
         return Measurement(title(file), reason=reason)
     last: dict[str, Any] = {**lines[-1]}
     last["left_out"] = tuple(last["left_out"])
+    if last["reason"] in UNFINISHED or last["reason"].startswith("it was prepared in"):
+        last["reason"] += f" in {limit} s" if "status -" in reason else f": {reason}"
     return Measurement(**last)
 
 
@@ -59,10 +62,11 @@ def tables(found: list[Measurement]) -> str:
     """Return a table of the files that ran, and what each of them lost."""
     rows = [
         [
-            one.name, str(one.bodies), str(one.joints), str(one.rows), f"{one.reading:.1f}",
-            f"{one.equations:.1f}", f"{one.preparation:.1f}", f"{one.run:.2f}", f"{one.mujoco:.2f}",
-            _size(one.acceleration), _size(one.gap), _size(one.soft_gap), _size(one.drift),
-            _size(one.soft_drift),
+            one.name, str(one.bodies), str(one.joints), str(one.rows), str(one.contacts),
+            one.solver, f"{one.first:.1f}", "" if one.again is None else f"{one.again:.2f}",
+            str(one.events), _size(one.residual), _size(one.drift), _size(one.depth),
+            _size(one.beyond), f"{one.mujoco:.3f}", _size(one.soft_depth), _size(one.soft_beyond),
+            _size(one.soft_gap), _time(one.touched), _time(one.apart), _size(one.acceleration),
         ]
         for one in found
         if not one.reason
@@ -79,6 +83,10 @@ def _size(value: float | None) -> str:
     return "" if value is None else f"{value:.0e}"
 
 
+def _time(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = options("benchmarks.models", __doc__)
@@ -86,6 +94,9 @@ def parser() -> argparse.ArgumentParser:
         "file", nargs="*", type=Path, metavar="FILE", help="a model in MJCF or URDF"
     )
     add_until(parser, 1.0)
+    parser.add_argument(
+        "--limit", type=int, default=LIMIT, help="processor seconds that a file may use (60)"
+    )
     add_read(parser)
     add_json(parser)
     add_update(parser, MARK, "docs/benchmarks/models.md")
@@ -100,7 +111,7 @@ def main() -> None:
     else:
         known, found = conditions("mujoco"), list[Measurement]()
         for file in given.file:
-            found.append(measured(file, given.until))
+            found.append(measured(file, given.until, given.limit))
             print(f"{found[-1].name}: {found[-1].reason or 'measured'}", file=sys.stderr)
     end(given, known, found, tables(found), MARK)
 

@@ -19,8 +19,7 @@ from daesolve.core.run.solving.solving import solve
 from daesolve.core.solvers import RadauIIA, Solver, Taylor
 from daesolve.multibody import read
 from daesolve.multibody.model_files import FileMechanism
-from daesolve.multibody.model_files.child import compiled
-from daesolve.multibody.referee.engine import CommonStart, Gauge, closed, switch_off
+from daesolve.multibody.referee.engine import CommonStart, Gauge, closed, compiled_with, switch_off
 from daesolve.multibody.referee.own_run import Sight
 
 from .measuring import random_start, title
@@ -71,10 +70,10 @@ class Contest:
     """
 
     def __init__(self, file: Path, until: float) -> None:
-        self.until, self.mechanism = until, read(file)
+        self.until, self.mechanism = until, read(file, contacts="none")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of words of the file
-            self._model, _ = compiled(self.mechanism.path)
+            self._model = compiled_with(self.mechanism.path, ())
         switch_off(self._model, self.mechanism.left_out)
         self._gauge = Gauge(self._model)
         self._start = _start(self.mechanism, self._gauge)
