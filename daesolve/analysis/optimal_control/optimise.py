@@ -14,7 +14,15 @@ from daesolve.analysis.optimal_control.controlled_equations import Expression
 from daesolve.analysis.optimal_control.optimum import Optimum
 from daesolve.analysis.optimal_control.refinement import refined, resampled
 from daesolve.analysis.optimal_control.replay import Replay, controls_of, replay
-from daesolve.analysis.optimal_control.search import WAVES, search, straight, with_waves
+from daesolve.analysis.optimal_control.search import (
+    NEAR,
+    PLACING,
+    WAVES,
+    placed,
+    search,
+    straight,
+    with_waves,
+)
 from daesolve.analysis.optimal_control.task import Range, Task, pose_task
 from daesolve.analysis.optimal_control.transcription import Mesh, Motion
 from daesolve.core.system.system import System
@@ -131,7 +139,8 @@ def optimise(
     first = _samples(task, dict(guess or {}))
     begun = straight(task, mesh, first, _duration(task, first))
     sizes = _sizes(task, begun)
-    motion = search(task, mesh, sizes, _guesses(task, mesh, begun), iterations)
+    limit = {"ipopt.max_iter": iterations}
+    motion = search(task, mesh, sizes, _guesses(task, mesh, begun), limit)
     notes: list[str] = []
     costs: list[float] = []
     for round_ in range(refinements + 1):
@@ -143,9 +152,8 @@ def optimise(
             break
         if round_ == refinements:
             raise _refusal(shown, gain, tolerance)
-        finer = refined(task, mesh, motion, shown, sizes, tolerance)
-        begun = resampled(mesh, motion, finer)
-        mesh, motion = finer, search(task, finer, sizes, iter([begun]), iterations)
+        mesh, begun = _finer(task, mesh, motion, sizes)
+        motion = search(task, mesh, sizes, iter([begun]), {**limit, **NEAR})
     if verify:
         shown = replay(system, task, mesh, motion, sizes, given, {"verify": True})
     mesh = replace(mesh, nodes=tuple(motion.nodes.tolist()))
@@ -162,6 +170,17 @@ def optimise(
         tuple(costs),
         tuple(notes),
     )
+
+
+def _finer(task: Task, mesh: Mesh, motion: Motion, sizes: np.ndarray) -> tuple[Mesh, Motion]:
+    """Return a finer mesh, with nodes where bounds begin and end to act, and a motion on it."""
+    finer, arcs = refined(task, mesh, motion)
+    begun = resampled(mesh, motion, finer)
+    if finer.moving:
+        found = placed(task, finer, sizes, arcs, begun, PLACING)
+        if found is not None:
+            begun = found
+    return replace(finer, nodes=tuple(begun.nodes.tolist()), moving=()), begun
 
 
 def _first_mesh(nodes: int, stages: int, degree: int | None) -> Mesh:

@@ -2,21 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from daesolve.analysis.optimal_control.replay import Replay
 from daesolve.analysis.optimal_control.task import Task
-from daesolve.analysis.optimal_control.transcription import Mesh, Motion, gauss, lagrange
+from daesolve.analysis.optimal_control.transcription import (
+    HIGH,
+    LOW,
+    Arcs,
+    Mesh,
+    Motion,
+    gauss,
+    lagrange,
+)
 
 
-def refined(
-    task: Task, mesh: Mesh, motion: Motion, shown: Replay, sizes: np.ndarray, tolerance: float
-) -> Mesh:
-    """Return a finer mesh."""
+ACTIVE = 1e-6
+"""A control or a path is at its bound if it is nearer than this, relative to the bound's size."""
+
+
+def refined(task: Task, mesh: Mesh, motion: Motion) -> tuple[Mesh, Arcs]:
+    """Return a mesh with every interval halved, and the arcs on it on which bounds act.
+
+    Where a bound begins or ends to act, the controls have a kink or jump. No polynomial follows it,
+    unless it falls on a node; so the node there moves, while the arcs are kept.
+    """
     nodes = motion.nodes
-    middles = (nodes[1:] + nodes[:-1]) / 2.0
-    whole = np.sort(np.concatenate([nodes, middles]))
-    return Mesh(tuple(whole.tolist()), (), mesh.stages, mesh.degree)
+    whole = np.sort(np.concatenate([nodes, (nodes[1:] + nodes[:-1]) / 2.0]))
+    arcs = [_arcs(*bounded) for bounded in _bounded(task, mesh, motion)]
+    count = len(task.controls.names)
+    found = Arcs(
+        np.array(arcs[:count], dtype=int).reshape(count, len(whole) - 1),
+        np.array(arcs[count:], dtype=int).reshape(-1, len(whole) - 1),
+    )
+    finer = Mesh(tuple(whole.tolist()), found.switches, mesh.stages, mesh.degree)
+    return finer, found
+
+
+def _arcs(low: float, high: float, values: np.ndarray) -> np.ndarray:
+    """Return which bound acts on each half of an interval: 0 none, 1 the low one, 2 the high one.
+
+    Where a bound acts on a part of an interval, it acts on the half next to where it acts wholly.
+    """
+    acts = np.zeros(values.shape[1], dtype=int)
+    partly = np.zeros(values.shape[1], dtype=bool)
+    for number, bound in ((LOW, low), (HIGH, high)):
+        if np.isfinite(bound):
+            near = np.abs(values - bound) <= ACTIVE * max(abs(bound), ACTIVE)
+            acts[near.all(axis=0)] = number
+            # A single value at an end is where a bound ends to act at the node.
+            alone = (near.sum(axis=0) == 1) & (near[0] | near[-1])
+            partly |= near.any(axis=0) & ~near.all(axis=0) & ~alone
+    found = np.repeat(acts, 2)
+    for k in np.flatnonzero(partly):
+        before = acts[k - 1] if k > 0 else 0
+        after = acts[k + 1] if k + 1 < len(acts) else 0
+        if before != after:
+            found[2 * k : 2 * k + 2] = before, after
+    return found
+
+
+def _bounded(task: Task, mesh: Mesh, motion: Motion) -> Iterator[tuple[float, float, np.ndarray]]:
+    """Yield the bounds of each control and path, and its values on each interval, (m, n)."""
+    for k, column in enumerate(motion.controls):
+        yield task.controls.low[k], task.controls.high[k], column
+    if not task.along.names:
+        return
+    c = gauss(mesh.stages)[0]
+    nodes = task.begin + motion.duration * motion.nodes
+    moments = nodes[:-1, None] + np.diff(nodes)[:, None] * c
+    p = np.tile(task.equations.defaults[:, None], (1, moments.size))
+    for place, value in zip(task.places[1], motion.unknowns, strict=True):
+        p[place] = value
+    for place, rows in zip(task.places[0], motion.controls, strict=True):
+        p[place] = (mesh.controls_at(c) @ rows).T.ravel()
+    x = motion.stages.transpose(0, 2, 1).reshape(len(motion.states), -1)
+    values = np.asarray(task.path(moments.reshape(1, -1), x, p))
+    for k, row in enumerate(values):
+        yield task.along.low[k], task.along.high[k], row.reshape(moments.shape).T
 
 
 def resampled(mesh: Mesh, motion: Motion, finer: Mesh) -> Motion:

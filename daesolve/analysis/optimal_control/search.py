@@ -10,13 +10,28 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.optimal_control.task import Task
-from daesolve.analysis.optimal_control.transcription import Mesh, Motion, Transcription, gauss
+from daesolve.analysis.optimal_control.transcription import Arcs, Mesh, Motion, Transcription, gauss
 from daesolve.errors import InfeasibleTaskError, NoOptimumError
 
 MISSED = 1e-6
 """What is missed by more than this, in its size, makes a task infeasible."""
 WAVES = 3
 """How many further guesses are tried if the search fails from the straight one."""
+NEAR: Mapping[str, Any] = {
+    "ipopt.mu_init": 1e-5,
+    "ipopt.bound_push": 1e-7,
+    "ipopt.bound_frac": 1e-7,
+    "ipopt.slack_bound_push": 1e-7,
+    "ipopt.slack_bound_frac": 1e-7,
+}
+"""Options for a guess that is nearly optimal."""
+PLACING: Mapping[str, Any] = {
+    **NEAR,
+    "ipopt.max_iter": 150,
+    "ipopt.tol": 1e-8,
+    "ipopt.compl_inf_tol": 1e-8,
+}
+"""Options for moving nodes, after which the optimum is searched with all bounds."""
 OPTIONS: Mapping[str, Any] = {
     "print_time": False,
     "ipopt.print_level": 0,
@@ -25,7 +40,7 @@ OPTIONS: Mapping[str, Any] = {
     "ipopt.bound_relax_factor": 0.0,
     "ipopt.tol": 1e-12,
     "ipopt.dual_inf_tol": 1e-8,
-    "ipopt.compl_inf_tol": 1e-12,
+    "ipopt.compl_inf_tol": 1e-14,
     "ipopt.constr_viol_tol": 1e-11,
     "ipopt.acceptable_tol": 1e-10,
     "ipopt.acceptable_iter": 5,
@@ -36,7 +51,7 @@ OPTIONS: Mapping[str, Any] = {
 
 
 def search(
-    task: Task, mesh: Mesh, sizes: np.ndarray, guesses: Iterator[Motion], iterations: int
+    task: Task, mesh: Mesh, sizes: np.ndarray, guesses: Iterator[Motion], options: Mapping[str, Any]
 ) -> Motion:
     """Return the optimum on a mesh from the first guess that leads to one.
 
@@ -46,7 +61,7 @@ def search(
         No guess does; the message names what is missed most, or why the search ended.
     """
     posed = Transcription(task, mesh, sizes)
-    solver = ca.nlpsol("optimum", "ipopt", posed.programme, _options(iterations))
+    solver = ca.nlpsol("optimum", "ipopt", posed.programme, {**OPTIONS, **options})
     reason, last = "", None
     for guess in guesses:
         found = solver(x0=posed.guess(guess), **posed.limits)
@@ -62,14 +77,20 @@ def search(
     )
 
 
-def _options(iterations: int, **more: Any) -> dict[str, Any]:
-    return {**OPTIONS, "ipopt.max_iter": iterations, **more}
+def placed(
+    task: Task, mesh: Mesh, sizes: np.ndarray, arcs: Arcs, guess: Motion, options: Mapping[str, Any]
+) -> Motion | None:
+    """Return the optimum on given arcs of bounds, whose ends move; None if there is none."""
+    posed = Transcription(task, mesh, sizes, arcs=arcs)
+    solver = ca.nlpsol("placed", "ipopt", posed.programme, {**OPTIONS, **options})
+    found = solver(x0=posed.guess(guess), **posed.limits)
+    return posed.motion(found["x"]) if solver.stats()["success"] else None
 
 
 def _refuse_infeasible(task: Task, mesh: Mesh, sizes: np.ndarray, guess: Motion) -> None:
     """Raise if a motion that misses as little as possible of what is asked still misses some."""
     posed = Transcription(task, mesh, sizes, elastic=True)
-    solver = ca.nlpsol("nearest", "ipopt", posed.programme, _options(1000))
+    solver = ca.nlpsol("nearest", "ipopt", posed.programme, {**OPTIONS, "ipopt.max_iter": 1000})
     found = solver(x0=posed.guess(guess), **posed.limits)
     misses = posed.misses(found["x"])
     worst = max(misses, key=misses.__getitem__, default=None)

@@ -11,16 +11,23 @@ constrained robotic systems, IEEE Trans. Robotics 39 (2023) 183-202.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import comb
+from typing import Literal
 
 import casadi as ca
 import numpy as np
 from numpy.polynomial import legendre
 
-from daesolve.analysis.optimal_control.task import Task
+from daesolve.analysis.optimal_control.task import Limits, Task
+
+
+LOW, HIGH = 1, 2
+LEAST = 0.01
+"""The part of their distance that two moving nodes keep."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class Mesh:
     nodes
         (n + 1,) from 0 to 1, as fractions of the duration.
     moving
-        The inner nodes that may move between their neighbours.
+        The inner nodes that move; those between them are spaced evenly, as they were.
     stages
         The points of collocation on an interval; the order is twice as high.
     degree
@@ -78,6 +85,32 @@ def lagrange(points: np.ndarray, places: np.ndarray) -> np.ndarray:
         for other in np.delete(points, k):
             found[:, k] *= (places - other) / (point - other)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Arcs:
+    """Which bounds act on which intervals: 0 none, `LOW` or `HIGH`.
+
+    Parameters
+    ----------
+    controls, path
+        (m, n) for the controls and for the path.
+    """
+
+    controls: np.ndarray
+    path: np.ndarray
+
+    @property
+    def switches(self) -> tuple[int, ...]:
+        """The inner nodes at which a bound begins or ends to act."""
+        both = np.vstack([self.controls, self.path])
+        return tuple((np.flatnonzero(np.any(np.diff(both, axis=1) != 0, axis=0)) + 1).tolist())
+
+
+def on_arcs(limits: Limits, arcs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits on arcs, (m, n) each: a single number where a bound acts."""
+    low, high = limits.low[:, None], limits.high[:, None]
+    return np.where(arcs == HIGH, high, low), np.where(arcs == LOW, low, high)
 
 
 @cache
@@ -127,12 +160,22 @@ class Transcription:
         What is wanted, and where.
     sizes
         (nx,) the sizes of the states.
+    arcs
+        On which intervals bounds act; None leaves this open.
     elastic
         Whether the ends, the bounds and periods may be missed, which alone is minimised.
     """
 
-    def __init__(self, task: Task, mesh: Mesh, sizes: np.ndarray, *, elastic: bool = False) -> None:
-        self.task, self.mesh, self.elastic = task, mesh, elastic
+    def __init__(
+        self,
+        task: Task,
+        mesh: Mesh,
+        sizes: np.ndarray,
+        *,
+        arcs: Arcs | None = None,
+        elastic: bool = False,
+    ) -> None:
+        self.task, self.mesh, self.arcs, self.elastic = task, mesh, arcs, elastic
         self._variables: list[ca.MX] = []
         self._low: list[np.ndarray] = []
         self._high: list[np.ndarray] = []
@@ -153,7 +196,7 @@ class Transcription:
         self._control_sizes = controls.sizes
         wide = (mesh.degree + 1) * intervals
         own = np.tile(self._control_sizes, wide)
-        low, high = np.tile(controls.low, wide), np.tile(controls.high, wide)
+        low, high = (self._tiled(part, mesh.degree + 1) for part in self._limits_of("controls"))
         column = self._variable(len(own), low / own, high / own)
         self.controls = ca.reshape(
             ca.DM(own) * column, len(controls.names) * (mesh.degree + 1), intervals
@@ -199,24 +242,34 @@ class Transcription:
             self._slack_names += names
         self._require(row, low, high)
 
+    def _limits_of(self, what: Literal["controls", "path"]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the limits of controls or path on each interval, (m, n)."""
+        limits = self.task.controls if what == "controls" else self.task.along
+        if self.arcs is not None:
+            return on_arcs(limits, self.arcs.controls if what == "controls" else self.arcs.path)
+        still = np.ones(self.mesh.intervals)
+        return np.outer(limits.low, still), np.outer(limits.high, still)
+
+    @staticmethod
+    def _tiled(limits: np.ndarray, times: int) -> np.ndarray:
+        """Return limits on each interval, (m, n), for the points of each interval in turn."""
+        return np.repeat(limits.T[:, None, :], times, axis=1).ravel()
+
     def _placed_nodes(self) -> ca.MX:
-        mesh = self.mesh
-        nodes = [ca.MX(value) for value in mesh.nodes]
-        if mesh.moving:
-            places = list(mesh.moving)
-            own = np.array(mesh.nodes)
-            moved = self._variable(len(places))
-            for k, place in enumerate(places):
-                nodes[place] = moved[k]
-            whole = ca.vertcat(*nodes)
-            # An interval beside a moving node keeps a hundredth of its length.
-            beside = sorted({k for place in places for k in (place - 1, place)})
-            widths = np.diff(own)[beside]
-            lengths = whole[[k + 1 for k in beside]] - whole[beside]
-            self._require(
-                lengths / widths, np.full(len(beside), 0.01), np.full(len(beside), np.inf)
-            )
-        return ca.vertcat(*nodes)
+        """Return the nodes: those between two that move are spaced as they were."""
+        mesh, own = self.mesh, np.array(self.mesh.nodes)
+        if not mesh.moving:
+            return ca.MX(ca.DM(own))
+        places = [0, *mesh.moving, mesh.intervals]
+        knots = ca.vertcat(0.0, self._variable(len(mesh.moving)), 1.0)
+        steps = knots[1:] - knots[:-1]
+        least = LEAST * np.diff(own[places])
+        self._require(steps, least, np.full(len(least), np.inf))
+        parts: list[ca.MX] = []
+        for k, (first, last) in enumerate(itertools.pairwise(places)):
+            shares = (own[first:last] - own[first]) / (own[last] - own[first])
+            parts.append(knots[k] + steps[k] * ca.DM(shares))
+        return ca.vertcat(*parts, 1.0)
 
     # -- the programme -----------------------------------------------------------------------------
 
@@ -290,11 +343,12 @@ class Transcription:
         if limits.names:
             tiles = mesh.stages * n
             scale = ca.DM(np.tile(limits.sizes, tiles))
+            low, high = (self._tiled(part, mesh.stages) for part in self._limits_of("path"))
             self._ask(
                 limits.names * tiles,
                 ca.vec(path) / scale,
-                np.tile(limits.low / limits.sizes, tiles),
-                np.tile(limits.high / limits.sizes, tiles),
+                low / scale.full().ravel(),
+                high / scale.full().ravel(),
             )
         return ca.sum2(costs)
 
