@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Any
 from daesolve.analysis.computed_torque import computed_torque
 from daesolve.analysis.disturbance import Disturbance, disturbance
 from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent, many_exponents
-from daesolve.analysis.gradients import Gradient, Objective, gradient
+from daesolve.analysis.gradients import (
+    Gradient,
+    HessianProduct,
+    Objective,
+    gradient,
+    hessian_product,
+)
 from daesolve.analysis.invariant_measure import InvariantMeasure, invariant_measure
 from daesolve.analysis.inverse_dynamics import InverseDynamics
 from daesolve.analysis.linearization import linearize
@@ -43,6 +49,7 @@ __all__ = [
     "DirectionalRates",
     "Disturbance",
     "Gradient",
+    "HessianProduct",
     "InvariantMeasure",
     "InverseDynamics",
     "LyapunovExponent",
@@ -68,6 +75,7 @@ __all__ = [
     "continue_orbit",
     "disturbance",
     "gradient",
+    "hessian_product",
     "invariant_measure",
     "linearize",
     "lyapunov_exponent",

@@ -55,6 +55,27 @@ class RunEvents:
         self._moving = ca.which_depends(guards, ca.vertcat(t, x), 1, True)
         self.indices = {event.name: k for k, event in enumerate(self.problem.events)}
 
+    @property
+    def exponents(self) -> tuple[int, ...]:
+        """The powers of two of all states."""
+        return self.prepared.scaling.visible or (0,) * self.problem.size
+
+    @property
+    def start_values(self) -> np.ndarray:
+        """The values at the start, by whose sizes a solver measures derivatives."""
+        return self.prepared.values
+
+    @property
+    def compared(self) -> list[int]:
+        """The states by which a motion is compared with the run; the works may be rounding."""
+        return [*range(len(self.problem.labels.states))]
+
+    @property
+    def parts(self) -> tuple[slice, ...]:
+        """The positions, the velocities, and the works."""
+        count, visible = self.prepared.dynamics.position_count, len(self.problem.labels.states)
+        return slice(0, count), slice(count, visible), slice(visible, None)
+
     def _rates(self) -> dict[int, float]:
         """Return rates for goals without any, which would drift; the motion is the same."""
         dynamics, names = self.prepared.dynamics, self.problem.values

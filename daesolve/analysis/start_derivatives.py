@@ -11,7 +11,12 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.state_field import manifold
-from daesolve.analysis.variational import start_slope
+from daesolve.analysis.variational import (
+    FIRST_STEP,
+    cannot_follow,
+    differentiated,
+    start_slope,
+)
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.posing.value_names import ValueKind
@@ -24,6 +29,9 @@ from daesolve.errors import DaesolveError, UnsupportedError, is_number
 
 ASIDE = (1.07, 0.94)
 """The factors of a number at which a request shows what else it changes."""
+BENT = 1e-8
+"""The change of a second derivative after which no smaller step is tried: rounding grows with the
+inverse of its square, and may look like convergence."""
 Requests = Callable[[Mapping[str, float]], Request]
 """Some of the numbers, by name -> the request of a run; the others are nominal."""
 
@@ -59,23 +67,17 @@ def differentiated_start(
             "a law called in Python has no derivative: have it traced (traced=True)"
         )
     prepared = prepare(system, asked)
-    direct = DirectChanges(prepared, asked, request)
-    names = list(prepared.dynamics.values)
-    # Which of dependent goals are kept is chosen after the start.
-    chosen = dict(zip(names, prepared.values.tolist(), strict=False))
+    direct, start = DirectChanges(prepared, asked, request), _starts(prepared, asked, request)
     slopes: list[np.ndarray] = []
     errors: list[float] = []
     for name, value in nominal.items():
 
-        def start(number: float, name: str = name) -> np.ndarray:
-            changed = replace(asked, **_numbers(request({name: number})))
-            state, values = starting_point(system.dynamics, changed)
-            own = {**chosen, **values}
-            return np.concatenate([state.state, [own[entry] for entry in names]])
+        def one(number: float, name: str = name) -> np.ndarray:
+            return start({name: number})
 
         slope = direct.slope(name, value)
         if slope is None:
-            slope, error = start_slope(name, start, value)
+            slope, error = start_slope(name, one, value)
             errors.append(error)
         slopes.append(slope)
     start_slopes = np.array(slopes).T
@@ -86,6 +88,82 @@ def differentiated_start(
         else "derivatives of the start are exact"
     )
     return _unwrapped(prepared, start_slopes), start_slopes, note
+
+
+def _starts(
+    prepared: Prepared, asked: Request, request: Requests
+) -> Callable[[Mapping[str, float]], np.ndarray]:
+    """Return the function from some of the numbers to states and values at the start, (n + np,)."""
+    dynamics, names = prepared.system.dynamics, list(prepared.dynamics.values)
+    # Which of dependent goals are kept is chosen after the start.
+    chosen = dict(zip(names, prepared.values.tolist(), strict=False))
+
+    def start(numbers: Mapping[str, float]) -> np.ndarray:
+        changed = replace(asked, **_numbers(request(numbers)))
+        state, values = starting_point(dynamics, changed)
+        own = {**chosen, **values}
+        return np.concatenate([state.state, [own[entry] for entry in names]])
+
+    return start
+
+
+def second_start_slopes(
+    prepared: Prepared,
+    request: Requests,
+    nominal: Mapping[str, float],
+    weights: np.ndarray,
+    direction: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Differentiate the start by each number and in a direction of all.
+
+    Parameters
+    ----------
+    prepared, request, nominal
+        The prepared run, and as in `differentiated_start`.
+    weights
+        (n + np,) of states and values at the start, of which a sum is taken.
+    direction
+        (k,) a change of the numbers, by no more than about their sizes.
+
+    Returns
+    -------
+    slopes, errors
+        (k,) each; zero where the start is as straight as its numbers.
+
+    Raises
+    ------
+    InconsistentStateError
+        The start cannot follow a change.
+    """
+    asked = with_inputs(prepared.system, request({}))[1]
+    direct, names = DirectChanges(prepared, asked, request), list(nominal)
+    values = np.array([*nominal.values()])
+    if not direct.has_references and all(
+        direct.slope(name, value) is not None for name, value in nominal.items()
+    ):
+        return np.zeros(len(names)), np.zeros(len(names))
+    start = _starts(prepared, asked, request)
+    slopes, errors = np.zeros(len(names)), np.zeros(len(names))
+    for k, name in enumerate(names):
+        size = abs(values[k]) or 1.0
+        own = size * np.eye(len(names))[k]
+
+        def bend(part: float, own: np.ndarray = own) -> np.ndarray:
+            """Return a quarter of the four corners' alternating sum by the part: it is odd."""
+            ends = 0.0
+            for ahead, sign in ((direction, 1.0), (-direction, -1.0)):
+                for aside, other in ((own, 1.0), (-own, -1.0)):
+                    numbers = values + part * (ahead + aside)
+                    found = start(dict(zip(names, numbers.tolist(), strict=True)))
+                    ends += sign * other * float(weights @ found)
+            return np.array([ends / (4.0 * part)])
+
+        try:
+            slope, error = differentiated(bend, 0.0, FIRST_STEP, BENT)
+        except DaesolveError as refusal:
+            raise cannot_follow(name, refusal) from refusal
+        slopes[k], errors[k] = slope[0] / size, error * abs(slope[0]) / size
+    return slopes, errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +201,11 @@ class DirectChanges:
         numbers[places] = 0.0
         by_state, by_values = function(self.prepared.start_time, self.prepared.start.state, numbers)
         return places, np.asarray(by_state), np.asarray(by_values)
+
+    @property
+    def has_references(self) -> bool:
+        """Whether values in p follow from the start."""
+        return bool(self._references[0])
 
     def slope(self, name: str, value: float) -> np.ndarray | None:
         """Return the derivatives of states and values by a number, (n + np,).

@@ -184,13 +184,18 @@ def start_slope(
     try:
         return differentiated(start, value, FIRST_STEP * (abs(value) or 1.0))
     except DaesolveError as refusal:
-        raise InconsistentStateError(
-            f"the start cannot be adjusted to a change of {name!r}: {refusal}"
-        ) from refusal
+        raise cannot_follow(name, refusal) from refusal
+
+
+def cannot_follow(name: str, refusal: DaesolveError) -> InconsistentStateError:
+    """Return the error for a number that the start cannot follow."""
+    return InconsistentStateError(
+        f"the start cannot be adjusted to a change of {name!r}: {refusal}"
+    )
 
 
 def differentiated(
-    function: Callable[[float], np.ndarray], value: float, step: float
+    function: Callable[[float], np.ndarray], value: float, step: float, enough: float = ENOUGH
 ) -> tuple[np.ndarray, float]:
     """Differentiate by a number, by extrapolated central differences.
 
@@ -202,6 +207,8 @@ def differentiated(
         The value at which to differentiate.
     step
         The first step; it is quartered if the function refuses or is too curved.
+    enough
+        A change of the slope, relative to its largest entry, after which no smaller step is tried.
 
     Returns
     -------
@@ -224,7 +231,7 @@ def differentiated(
             estimates.append(_extrapolated(function, value, step))
         except DaesolveError as error:
             refusal = error
-        if estimates and estimates[-1][1] <= ENOUGH:
+        if estimates and estimates[-1][1] <= enough:
             break
         step /= 4
     if not estimates and refusal is not None:

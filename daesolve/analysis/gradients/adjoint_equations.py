@@ -12,14 +12,13 @@ These are the transposes of the equations in `daesolve.analysis.variational`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 import casadi as ca
-import numpy as np
 
 from daesolve.analysis.gradients.objective import Expression, expression_in
 from daesolve.analysis.variational import bare_problem
-from daesolve.core.events.jumps import JumpFunction, without
+from daesolve.core.events.jumps import JumpFunction
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
@@ -89,28 +88,26 @@ def guard_gradients(problem: OdeProblem) -> Evaluator:
     return Evaluator(function_of("guard_gradients", [t, x, p, w], [rate, *slopes], names))
 
 
-def jump_cotangents(jump: JumpFunction) -> Callable[..., list[np.ndarray]]:
-    """(t, x, p, fired, l+, m+) -> the derivatives by t, x and p before the jump.
+class Change(NamedTuple):
+    """A change at an instant, (t, x, p, fired) -> (x, p), and the derivatives that go back."""
 
-    The contacts that a jump opens are open throughout.
-    """
-    evaluate = _jump_cotangents(jump)
-
-    def cotangents(
-        t: float, x: np.ndarray, p: np.ndarray, fired: np.ndarray, *after: np.ndarray
-    ) -> list[np.ndarray]:
-        return evaluate(t, x, without(p, jump.opened(t, x, p, fired)), fired, *after)
-
-    return cotangents
+    values: Evaluator
+    cotangents: Evaluator
 
 
 @built_once
-def _jump_cotangents(jump: JumpFunction) -> Evaluator:
-    t, x, p, fired = (jump.function.sx_in(k) for k in range(4))
+def jump_change(jump: JumpFunction) -> Change:
+    """Return what a jump changes."""
+    return change_of(jump.function)
+
+
+def change_of(function: ca.Function) -> Change:
+    """Return the change that a function of (t, x, p, fired) gives by its first two results."""
+    t, x, p, fired = (function.sx_in(k) for k in range(4))
     state, values = symbol("by_state", x.numel()), symbol("by_values", p.numel())
-    after = jump.function(t, x, p, fired)[:2]
+    after = function(t, x, p, fired)[:2]
     along = ca.dot(after[0], state) + ca.dot(after[1], values)
     slopes = [ca.gradient(along, by) for by in (t, x, p)]
     names = (["t", "x", "p", "fired", "l", "m"], ["by_t", "by_x", "by_p"])
     arguments = [t, x, p, fired, state, values]
-    return Evaluator(function_of("jump_cotangents", arguments, slopes, names))
+    return Change(Evaluator(function), Evaluator(function_of("back", arguments, slopes, names)))

@@ -102,11 +102,11 @@ class BackwardFlow:
             for problem in (self.adjoint, self.motion)
         )
         size = self.problem.size
-        of_states = prepared.scaling.visible or (0,) * size
-        of_values = [-_exponent(prepared.values[k]) for k in active]
+        of_states = events.exponents
+        of_values = [-_exponent(events.start_values[k]) for k in active]
         exponents = (*of_states, *(-k for k in of_states), *of_values, 0)
         self.scaling = Scaling(exponents, of_states, time=prepared.scaling.time)
-        self.whole = prepared.scaling.of_whole
+        self.whole = Scaling(of_states, of_states, time=prepared.scaling.time)
         self.units = np.ldexp(1.0, np.array(exponents[size : 2 * size], dtype=int))
         self.scaling.compiled(self.solver, self.adjoint)
         self.method = (
@@ -121,7 +121,7 @@ class BackwardFlow:
         self.coarse = max(COARSE, PER_STEP**2 * tolerance)
         step = abs(events.record.boundaries[-1].time - prepared.start_time) / steps
         self.step, self.reach = step, FIRST * step
-        self.largest = largest_states(events)
+        self.largest, self.compared = largest_states(events), events.compared
         self.integral = self.apart = 0.0
 
     def back(
@@ -225,9 +225,7 @@ class BackwardFlow:
             )
         values = after.values.copy()
         values[self.active] += unit * end.state[2 * size : -1]
-        # Nothing depends on the works behind the states, which may be rounding alone.
-        count = len(self.problem.labels.states)
-        apart = np.max(np.abs(end.state[:count] - low.x[:count]) / self.largest[:count])
+        apart = np.max((np.abs(end.state[:size] - low.x) / self.largest)[self.compared])
         before = Cotangent(unit * end.state[size : 2 * size], values)
         return before, float(apart), -unit * float(end.state[-1])
 
@@ -235,9 +233,7 @@ class BackwardFlow:
 def largest_states(events: RunEvents) -> np.ndarray:
     """Return the largest size in the run of positions, velocities and what else is integrated."""
     states = np.max(np.abs([events.place(here).x for here in events.record.boundaries]), axis=0)
-    count = events.prepared.dynamics.position_count
-    visible = len(events.problem.labels.states)
-    for part in (slice(0, count), slice(count, visible), slice(visible, None)):
+    for part in events.parts:
         states[part] = np.max(states[part], initial=0.0) or 1.0
     return states
 

@@ -11,7 +11,12 @@ import numpy as np
 
 from daesolve.analysis.gradients.backward_flow import BackwardFlow
 from daesolve.analysis.gradients.forward_gradient import ForwardGradient
-from daesolve.analysis.gradients.objective import Objective, expression_slopes, sample_cotangents
+from daesolve.analysis.gradients.objective import (
+    Expression,
+    Objective,
+    expression_slopes,
+    sample_cotangents,
+)
 from daesolve.analysis.gradients.reversal import Pull, Reversal
 from daesolve.analysis.propagation import Propagation
 from daesolve.analysis.run_events import RunEvents
@@ -22,7 +27,7 @@ from daesolve.analysis.sensitivity import (
     recorded_run,
     varied_system,
 )
-from daesolve.analysis.start_derivatives import differentiated_start
+from daesolve.analysis.start_derivatives import Requests, differentiated_start
 from daesolve.analysis.variational import changing_values
 from daesolve.analysis.variational_flow import WholeState
 from daesolve.core.expressions.evaluation import Evaluator
@@ -156,15 +161,40 @@ def gradient(
     True
     """
     check_options("gradient", options)
+    return gradient_of(
+        objective, *differentiated_case(source, objective, by, until, initial, options)
+    )
+
+
+def differentiated_case(
+    source: System | DifferentiableCase,
+    objective: Objective,
+    by: Sequence[str],
+    until: float | None,
+    initial: Mapping[str, float] | None,
+    options: RunOptions,
+) -> Varied:
+    """Return what `gradient_of` takes; see `gradient`."""
     if not isinstance(objective, Objective):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OutOfRangeError(f"objective is {objective!r}, but must be an Objective")
     if isinstance(source, DifferentiableCase):
-        varied = source.varied(by, until, initial, options)
-    else:
-        if until is None:
-            raise OutOfRangeError("until is missing: a system has no horizon")
-        varied = varied_system(source, by, until, initial, options)
-    system, request, nominal, asked = varied
+        return source.varied(by, until, initial, options)
+    if until is None:
+        raise OutOfRangeError("until is missing: a system has no horizon")
+    return varied_system(source, by, until, initial, options)
+
+
+def gradient_of(
+    objective: Objective, system: System, request: Requests, nominal: Mapping[str, float], asked: At
+) -> Gradient:
+    """Differentiate an objective by the numbers on which a request depends."""
+    return carried_objective(objective, system, request, nominal, asked).gradient
+
+
+def carried_objective(
+    objective: Objective, system: System, request: Requests, nominal: Mapping[str, float], asked: At
+) -> Carried:
+    """Run what an objective judges, and carry its derivatives."""
     prepared, start_slopes, start_note = differentiated_start(system, request, nominal)
     if objective.expressions:
         prepared = replace(prepared, wrapped=())  # Expressions see whole turns.
@@ -175,13 +205,34 @@ def gradient(
     terms = _terms(objective, events, run, at)
     carried = _Carried(events, active, start_slopes, nominal, objective, (run.outcome, at), terms)
     value, vector, notes = carried.found()
-    return Gradient(
-        terms.value + value,
-        tuple(nominal),
-        vector,
-        run,
-        (start_note, *notes, *kink_notes(prepared, record)),
-    )
+    notes = (start_note, *notes, *kink_notes(prepared, record))
+    found = Gradient(terms.value + value, tuple(nominal), vector, run, notes)
+    return Carried(events, active, start_slopes, at, found)
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """A run and the gradient of an objective.
+
+    Parameters
+    ----------
+    events
+        The run.
+    active
+        The indices of values that may change.
+    start_slopes
+        (n + np, k) the derivatives of the start.
+    at
+        The sample times.
+    gradient
+        The gradient.
+    """
+
+    events: RunEvents
+    active: list[int]
+    start_slopes: np.ndarray
+    at: At
+    gradient: Gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,8 +279,9 @@ class _Carried:
 
     def backwards(self, reversal: Reversal) -> Carriage:
         """Carry them back once, whatever the number of names."""
-        terms = self.terms
-        value, start = reversal.to_start(self.objective.end, terms.pulls, terms.by_event)
+        terms, end = self.terms, self.objective.end
+        slopes = None if end is None else expression_slopes(self.events.problem, end)
+        value, start = reversal.to_start(slopes, terms.pulls, terms.by_event)
         visible = len(self.start_slopes) - len(start.values)
         explicit = np.concatenate([start.state[:visible], start.values])
         return value, explicit @ self.start_slopes, reversal.notes()
@@ -295,7 +347,7 @@ def _terms(objective: Objective, events: RunEvents, run: Trajectory, at: At) -> 
     Raises
     ------
     OutOfRangeError
-        A term is of a time that the run does not reach.
+        As in `timed_terms`.
     """
     problem, record = events.problem, events.record
     order, _ = order_of_samples(record, at, events.prepared.sign)
@@ -312,22 +364,36 @@ def _terms(objective: Objective, events: RunEvents, run: Trajectory, at: At) -> 
             return float(late[0]), by_state, by_values
 
         pulls |= {k: partial(pull, weights[m]) for m, k in enumerate(order) if np.any(weights[m])}
-    times = [record.sample_times[k] for k in order]
-    for time, expression in objective.at.items():
-        if float(time) not in times:
+    for k, expression in timed_terms(objective, events, run, at):
+        slopes = expression_slopes(problem, expression)
+        value += float(slopes(*events.place(events.sample(k)))[0][0])
+        pulls[k] = partial(pull_together, slopes, pulls.get(k))
+    return _Terms(value, pulls, by_event)
+
+
+def timed_terms(
+    objective: Objective, events: RunEvents, run: Trajectory, at: At
+) -> list[tuple[int, Expression]]:
+    """Return the samples of the record at which an objective has terms, and these.
+
+    Raises
+    ------
+    OutOfRangeError
+        The run does not reach one of them.
+    """
+    record = events.record
+    order, _ = order_of_samples(record, at, events.prepared.sign)
+    known = {record.sample_times[k]: k for k in reversed(order)}
+    for time in objective.at:
+        if float(time) not in known:
             raise OutOfRangeError(
                 f"the objective has a term at t = {time:g} s, but the run ends at "
                 f"t = {run.end_time:.10g} s"
             )
-        k = order[times.index(float(time))]
-        slopes = expression_slopes(problem, expression)
-        value += float(slopes(*events.place(events.sample(k)))[0][0])
-
-        pulls[k] = partial(_pull_together, slopes, pulls.get(k))
-    return _Terms(value, pulls, by_event)
+    return [(known[float(time)], expression) for time, expression in objective.at.items()]
 
 
-def _pull_together(
+def pull_together(
     slopes: Evaluator, other: Pull | None, place: WholeState
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Return the derivatives of a term at a place, and of another one there."""

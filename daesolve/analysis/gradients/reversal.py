@@ -25,6 +25,8 @@ from daesolve.core.solvers import Solver
 
 Pull = Callable[[WholeState], tuple[float, np.ndarray, np.ndarray]]
 """A place -> the derivatives of a term there by t, x and p."""
+Slopes = Callable[..., Sequence[np.ndarray]]
+"""(t, x, p) -> the value of a term, and its derivatives by t, x and p."""
 Pulls = Mapping[int, Pull]
 """By sample of the record."""
 
@@ -44,6 +46,8 @@ class Reversal:
         The requested solver.
     ended
         How the run ended, and whether its samples move with its events.
+    jumps
+        What carries cotangents through instants.
 
     Attributes
     ----------
@@ -60,6 +64,7 @@ class Reversal:
         running: Expression | None,
         solver: Solver | None,
         ended: tuple[Outcome, bool],
+        jumps: type[TransposedJumps] = TransposedJumps,
     ) -> None:
         self.outcome, self.samples_move = ended
         self.events, self.record = events, events.record
@@ -74,7 +79,7 @@ class Reversal:
         self._decided = decided
         self.instants = self._instants()
         count = sum(len(leg) for leg in self.instants)
-        self.jumps = TransposedJumps(events, active, decided, count)
+        self.jumps = jumps(events, active, decided, count)
 
     # -- what happened ----------------------------------------------------------------------------
 
@@ -141,14 +146,14 @@ class Reversal:
     # -- going back -------------------------------------------------------------------------------
 
     def to_start(
-        self, end: Expression | None, pulls: Pulls, by_event: np.ndarray
+        self, end: Slopes | None, pulls: Pulls, by_event: np.ndarray
     ) -> tuple[float, Cotangent]:
         """Carry everything back.
 
         Parameters
         ----------
         end
-            The term of the end.
+            The term of the end, and its derivatives.
         pulls
             The terms of samples.
         by_event
@@ -179,18 +184,14 @@ class Reversal:
         cotangent = self._pulled(before, pulls, cotangent)
         return value + self.flow.integral, cotangent
 
-    def _at_end(
-        self, end: Expression | None, last: Boundary, pulls: Pulls
-    ) -> tuple[float, Cotangent]:
+    def _at_end(self, end: Slopes | None, last: Boundary, pulls: Pulls) -> tuple[float, Cotangent]:
         """Return the value of the term of the end, and the cotangent there."""
         place, value = self.events.place(last), 0.0
         rate = self.events.rate(*place)[0]
         cotangent = Cotangent(np.zeros(len(place.x)), np.zeros(len(place.p)))
-        clock = self._end_clock()
+        clock = self.end_clock()
         if end is not None:
-            found, by_time, by_state, by_values = expression_slopes(self.events.problem, end)(
-                *place
-            )
+            found, by_time, by_state, by_values = end(*place)
             value, cotangent = float(found[0]), Cotangent(by_state, by_values)
             self._add_time(clock, float(by_time[0] + by_state @ rate))
         if self.density is not None:
@@ -202,7 +203,7 @@ class Reversal:
                 self._add_time(clock, by_time + float(by_state @ rate))
         return value, cotangent
 
-    def _end_clock(self) -> int:
+    def end_clock(self) -> int:
         """Return the instant that determines the end of the run; -1 if that is fixed.
 
         Raises
@@ -212,12 +213,26 @@ class Reversal:
         """
         if self.outcome is not Outcome.STOPPED_BY_EVENT:
             return -1
+        return self._end.clock
+
+    def end_guard(self) -> int | None:
+        """Return the guard whose passing ends the run; None if the end is fixed or follows a jump.
+
+        Raises
+        ------
+        NoDerivativeError
+            Friction brings the body to rest there.
+        """
+        if self.outcome is not Outcome.STOPPED_BY_EVENT:
+            return None
+        return self._end.guard if self._end.events[0].after is None else None
+
+    @property
+    def _end(self) -> Instant:
+        """The instant at which an event ends the run."""
         stops = {event.name for event in self.events.problem.events if event.then.stops}
-        ended = [
-            clock
-            for event, clock in zip(self.record.events, self.clocks, strict=True)
-            if event.name in stops
-        ]
+        instants = (instant for leg in self.instants for instant in leg)
+        ended = [one for one in instants if any(event.name in stops for event in one.events)]
         if not ended:
             raise self.events.ends_in_rest()
         return ended[-1]

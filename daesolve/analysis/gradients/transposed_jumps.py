@@ -14,12 +14,12 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.decided_jumps import Changes, DecidedJumps, JumpDecision
-from daesolve.analysis.gradients.adjoint_equations import guard_gradients, jump_cotangents
+from daesolve.analysis.gradients.adjoint_equations import Change, guard_gradients, jump_change
 from daesolve.analysis.gradients.backward_flow import Cotangent, largest_states
 from daesolve.analysis.run_events import RunEvents
 from daesolve.analysis.state_field import kernel, manifold
-from daesolve.analysis.variational import jump_slopes
 from daesolve.analysis.variational_flow import WholeState
+from daesolve.core.events.jumps import JumpFunction, without
 from daesolve.core.expressions.evaluation import ArrayFunction
 from daesolve.core.run.integration.record import Happening
 
@@ -51,6 +51,46 @@ class Instant:
     decision: JumpDecision | None = None
     met: np.ndarray | None = None
     clocks: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A part of what happens at an instant.
+
+    Parameters
+    ----------
+    change
+        What it changes.
+    fired
+        Which guards passed.
+    jump
+        The jump of the motion that it belongs to, if any.
+    """
+
+    change: Change
+    fired: np.ndarray
+    jump: JumpFunction | None = None
+
+    def _opened(self, place: WholeState) -> list[int]:
+        """Return the contacts that are open throughout, as places in p."""
+        if self.jump is None:
+            return []
+        states, values = (self.jump.function.numel_in(k) for k in (1, 2))
+        return self.jump.opened(place.time, place.x[:states], place.p[:values], self.fired)
+
+    def forwards(self, place: WholeState) -> WholeState:
+        """Return the place after it."""
+        opened = self._opened(place)
+        values = without(place.p, opened)
+        x, p, *_ = self.change.values(place.time, place.x, values, self.fired)
+        p[opened] = place.p[opened]
+        return WholeState(place.time, x, p)
+
+    def back(self, place: WholeState, after: Cotangent) -> list[np.ndarray]:
+        """Return the derivatives by t, x and p before it."""
+        values = without(place.p, self._opened(place))
+        given = place.time, place.x, values, self.fired
+        return self.change.cotangents(*given, after.state, after.values)
 
 
 class TransposedJumps:
@@ -98,25 +138,30 @@ class TransposedJumps:
         """Carry a cotangent of the state after an instant back to the state before it."""
         if instant.decision is not None:
             return self._through_decision(instant, instant.decision, place, after)
-        transitions = self.events.prepared.transitions
-        assert transitions is not None
-        steps = self.events.steps_of(instant.events)
-        places, fired = [place], list[np.ndarray]()
-        for step in steps:
-            here = places[-1]
-            fired.append(np.concatenate([self.events.selected(*entry) for entry in step.items()]))
-            slopes = jump_slopes(transitions.function(tuple(step)))
-            still = 0.0, np.zeros(len(here.x)), np.zeros(len(here.p))
-            places.append(WholeState(here.time, *slopes(*here, fired[-1], *still)[:2]))
+        places, stages = [place], self.stages(instant)
+        for stage in stages:
+            places.append(stage.forwards(places[-1]))
         by_time = -float(self.events.rate(*places[-1])[0] @ after.state)
-        for step, here, chosen in zip(steps[::-1], places[-2::-1], fired[::-1], strict=True):
-            back = jump_cotangents(transitions.function(tuple(step)))
-            late, *parts = back(*here, chosen, after.state, after.values)
+        for stage, here in zip(stages[::-1], places[-2::-1], strict=True):
+            late, *parts = stage.back(here, after)
             by_time += float(late[0])
             after = Cotangent(*parts)
         by_time += float(self.events.rate(*place)[0] @ after.state)
         self._at_clock(instant.clock, by_time)
         return self.at_guard(instant, place, after)
+
+    def stages(self, instant: Instant) -> list[Stage]:
+        """Return what happens at an instant, one after the other."""
+        return [Stage(jump_change(jump), fired, jump) for jump, fired in self.jumps_of(instant)]
+
+    def jumps_of(self, instant: Instant) -> list[tuple[JumpFunction, np.ndarray]]:
+        """Return the resets at an instant, and which guards passed."""
+        events, found = self.events, list[tuple[JumpFunction, np.ndarray]]()
+        assert events.prepared.transitions is not None
+        for step in events.steps_of(instant.events):
+            fired = np.concatenate([events.selected(*entry) for entry in step.items()])
+            found.append((events.prepared.transitions.function(tuple(step)), fired))
+        return found
 
     def _at_clock(self, clock: int, by_time: float) -> None:
         if clock >= 0:

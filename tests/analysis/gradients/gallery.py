@@ -4,8 +4,8 @@
 
 For each problem it prints the largest difference of the gradient of a sum of all states at the end
 of a part of the horizon, for changes of each parameter by its own size, relative to the largest of
-the states and of their changes; or why nothing goes back. The gradient is carried back wherever that
-is possible, also where `gradient` would choose forward derivatives because they are less work.
+the states and of their changes; or why nothing goes back. The gradient is carried back wherever
+that is possible, also where `gradient` would choose forward derivatives because they are less work.
 """
 
 from __future__ import annotations
