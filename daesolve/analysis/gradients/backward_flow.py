@@ -44,6 +44,8 @@ USUAL = 6
 """Powers of two within which values are measured in SI units."""
 SHORTEST = 0.01
 """The shortest part of a step that goes back by itself."""
+EXPLODED = 0.25
+"""The part that goes back at once after the whole has exploded."""
 LONGER = 1.5
 """The factor by which stretches grow again where they come back well."""
 
@@ -156,14 +158,17 @@ class BackwardFlow:
         before, apart, integral = self._carried(low, high, after)
         short = SHORT * self.step
         if apart > (self.limit if length > short else self.coarse):
-            growth = math.log(apart / ROUNDING) if math.isfinite(apart) else math.inf
-            share = min(math.log(self.limit / ROUNDING) / growth / LONGER, 0.5)
+            share = EXPLODED
+            if math.isfinite(apart):
+                growth = math.log(apart / ROUNDING)
+                share = min(math.log(self.limit / ROUNDING) / growth / LONGER, 0.5)
             shorter = share * length
             self.reach = shorter if apart > self.coarse else max(shorter, 0.99 * short)
             if self.reach < SHORTEST * self.step:
+                came = f"it comes back {apart:.1g} of its largest state from the run"
                 raise NoDerivativeError(
                     f"the motion before t = {high.time:.10g} s cannot be followed backwards, since "
-                    f"it comes back {apart:.1g} of its largest state from the run"
+                    + (came if math.isfinite(apart) else "it decays too fast")
                 )
             return self.back(low, high, after, known)
         if apart < self.limit / 100.0 and length >= self.reach / LONGER:
@@ -207,7 +212,10 @@ class BackwardFlow:
     def _carried(
         self, low: WholeState, high: WholeState, after: Cotangent
     ) -> tuple[Cotangent, float, float]:
-        """Integrate back; return the cotangent, how far the motion is from `low`, the integral."""
+        """Integrate back; return the cotangent, how far the motion is from `low`, the integral.
+
+        It is infinitely far if it explodes on the way.
+        """
         size = self.problem.size
         unit = float(np.max(np.abs(after.state) / self.units, initial=0.0)) or 1.0
         start = np.concatenate([high.x, after.state / unit, np.zeros(len(self.active) + 1)])
@@ -220,9 +228,7 @@ class BackwardFlow:
             unobserved,
         )
         if end.status is not Status.REACHED:
-            raise NoDerivativeError(
-                f"the adjoint equations end at t = {end.time:.10g} s on the way back: {end.message}"
-            )
+            return after, math.inf, 0.0
         values = after.values.copy()
         values[self.active] += unit * end.state[2 * size : -1]
         apart = np.max((np.abs(end.state[:size] - low.x) / self.largest)[self.compared])
