@@ -145,6 +145,9 @@ def solved_sparsely(matrix: scipy.sparse.csc_array, right: np.ndarray) -> np.nda
     right
         (n,)
     """
+    # SuperLU calls BLAS with wrong sizes where rows have no pivots by their structure alone.
+    if scipy.sparse.csgraph.structural_rank(matrix) < matrix.shape[0]:
+        return None
     try:
         factors = scipy.sparse.linalg.splu(matrix)
     except RuntimeError:  # The matrix is singular.

@@ -3,7 +3,7 @@ import pytest
 import scipy
 from scipy.sparse import random_array
 
-from daesolve.core.expressions.sparse_factors import AlikeMatrices
+from daesolve.core.expressions.sparse_factors import AlikeMatrices, solved_sparsely
 from tests.systems import EPSILON
 
 SIZE = 60
@@ -88,3 +88,14 @@ def test_a_singular_matrix_and_one_that_is_not_finite_have_no_factors():
     assert alike.factorise(nothing) is None
     assert alike.factorise(np.where(np.arange(matrix.nnz) == 5, np.nan, entries)) is None
     assert backward_error(matrix, entries, alike.factorise(entries), 1) <= 100 * SIZE * EPSILON
+
+
+@pytest.mark.parametrize("rows", [15, 40])
+def test_more_constraints_than_unknowns_are_refused_without_a_word_of_the_factorisation(
+    rows, capfd
+):
+    drawn = np.random.default_rng(0)
+    slopes = drawn.normal(size=(rows, 12)) * (drawn.random((rows, 12)) < 0.2)
+    matrix = np.block([[np.eye(12), slopes.T], [slopes, np.zeros((rows, rows))]])
+    assert solved_sparsely(scipy.sparse.csc_array(matrix), np.ones(12 + rows)) is None
+    assert capfd.readouterr() == ("", "")
