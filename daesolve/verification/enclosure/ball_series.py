@@ -8,6 +8,7 @@ Elementary functions of coefficients of order zero come from outside: `fill` sto
 
 from __future__ import annotations
 
+import math
 import sys
 
 import numpy as np
@@ -17,7 +18,17 @@ from daesolve.core.expressions import compilation
 from daesolve.core.expressions.compilation import OPTIONS, announce, compile_once, version_of
 from daesolve.core.solvers.taylor_kernel import kinds
 from daesolve.verification.enclosure import balls
-from daesolve.verification.enclosure.balls import INLINE, add, div, mul, neg, root, square, sub
+from daesolve.verification.enclosure.balls import (
+    INLINE,
+    add,
+    div,
+    mignitude,
+    mul,
+    neg,
+    root,
+    square,
+    sub,
+)
 
 VERSION = version_of(compilation, kinds, balls, sys.modules[__name__])
 COMPLETE, POLE = -1, -2
@@ -73,6 +84,16 @@ def sum_of_terms(rows, numbers, ends, terms, i, k):
 
 
 @njit(**OPTIONS)
+def chosen(a, b):
+    """Return a where b is not zero, zero where it is; not a number where that is open."""
+    if mignitude(b) > 0.0:
+        return a
+    if b[0] == 0.0 and b[1] == 0.0 and b[2] == 0.0:
+        return 0.0, 0.0, 0.0
+    return math.nan, math.nan, math.inf
+
+
+@njit(**OPTIONS)
 # Long: one branch for each kind of row.
 def coefficient(rows, numbers, codes, ends, terms, i, base, k):
     """Return coefficient k of instruction i; that of functions only beyond order zero."""
@@ -107,7 +128,7 @@ def coefficient(rows, numbers, codes, ends, terms, i, base, k):
         v = number(numbers, x) if k == 0 else neg(convolution(rows, base + i, y, k, 0, k))
         return div(v, get(rows, y, 0))
     if kind == kinds.CHOSEN:
-        return get(rows, x, k) if numbers[y, 0] != 0.0 else (0.0, 0.0, 0.0)
+        return chosen(get(rows, x, k), number(numbers, y))
     if kind == kinds.NUMBER:
         return number(numbers, x) if k == 0 else (0.0, 0.0, 0.0)
     if kind == kinds.ROOT:

@@ -24,6 +24,7 @@ from daesolve.errors import OutOfRangeError, UnsupportedError
 from daesolve.verification.enclosure.crossings import NotCertifiedError
 from daesolve.verification.enclosure.enclosing import Enclosure, expected_events
 from daesolve.verification.enclosure.exact import flint
+from daesolve.verification.enclosure.exact_constants import with_exact_constants
 
 
 def certified(system: System, until: float, initial: Any, options: Mapping[str, Any]) -> Trajectory:
@@ -86,6 +87,7 @@ def certificate_of(
         The half-widths of uncertain start values and parameters, by name.
     """
     system, request = with_inputs(system, replace(request, formulation=Feedback(), solver=None))
+    system = with_exact_constants(system)
     prepared = prepare(system, request)
     if prepared.until < prepared.start_time:
         raise OutOfRangeError("a certified run goes forwards in time")

@@ -14,6 +14,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.core.posing.events import EITHER, RISING, Direction
 from daesolve.verification.enclosure.equations import CertifiedEquations
 from daesolve.verification.enclosure.exact import evaluate, flint, from_exact, to_exact
 from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
@@ -82,6 +83,29 @@ def short_motion(
 
 
 @dataclass(frozen=True, eq=False)
+class Passage:
+    """A guard that passes zero, and the reset that follows.
+
+    Parameters
+    ----------
+    index, direction
+        Which guard it is, and the way in which it fires.
+    guard
+        See `CertifiedEquations.guard`.
+    jump
+        See `CertifiedEquations.jump`; None for an event at which nothing changes.
+    continues
+        Whether the guard is the same after the reset, so that it goes on through zero.
+    """
+
+    index: int
+    direction: Direction
+    guard: ca.Function
+    jump: ca.Function | None
+    continues: bool
+
+
+@dataclass(frozen=True, eq=False)
 class SetCrossing:
     """An enclosed event.
 
@@ -105,9 +129,7 @@ def cross(
     time: float,
     waiting: StateSet,
     p: list[Any],
-    index: int,
-    guard: ca.Function,
-    jump: ca.Function | None,
+    passage: Passage,
 ) -> SetCrossing:
     """Take a set through an event that happens about now.
 
@@ -119,17 +141,15 @@ def cross(
         The common time, s.
     waiting, p
         The set before, and the values.
-    index, guard
-        Which guard it is; see `CertifiedEquations.guard`.
-    jump
-        See `CertifiedEquations.jump`; None for an event at which nothing changes.
+    passage
+        The event.
 
     Raises
     ------
     NotCertifiedError
         The guard may touch zero without passing, or a box holds a pole.
     """
-    n = equations.size
+    n, guard, jump = equations.size, passage.guard, passage.jump
     moment, box = to_exact((time, 0.0, 0.0)), [to_exact(b) for b in waiting.box]
     centre = [to_exact(b) for b in waiting.point]
     (value,), _, (rate,) = evaluate(guard, [moment], box, p)
@@ -140,7 +160,9 @@ def cross(
     _, slope, (rate,) = evaluate(guard, [near], before.within, p)
     if not _upper(value) / _lower(rate) <= radius:
         raise NotCertifiedError("the event cannot be told from one that does not happen")
-    _refuse_others(equations, index, near, before.within, p)
+    if not _fires(passage.direction, rate):
+        raise NotCertifiedError("its guard passes zero the other way")
+    _refuse_others(equations, passage.index, near, before.within, p)
     (at_centre,), *_ = evaluate(guard, [moment], centre, p)
     delay = -at_centre / rate
     by_state = IntervalMatrix.of_balls(_balls([-g / rate for g in slope])[None, :]) @ before.slopes
@@ -151,6 +173,11 @@ def cross(
     met = [x + delay * f for x, f in zip(centre, before.rates, strict=True)]
     after_centre = evaluate(jump, [moment + delay], met, p)[0]
     behind = short_motion(equations, near, image, values, radius)
+    _refuse_others(equations, passage.index, near, behind.within, values)
+    if not passage.continues:
+        (value,), _, (rate,) = evaluate(guard, [near], behind.within, values)
+        if value.contains(0) and (rate.contains(0) or _fires(passage.direction, rate)):
+            raise NotCertifiedError("it may happen again at once")
     back = [x - delay * f for x, f in zip(after_centre, behind.rates, strict=True)]
     thrown = _balls(behind.rates)[:, None]
     turned = slopes + -(IntervalMatrix.of_balls(thrown) @ by_state)
@@ -158,6 +185,11 @@ def cross(
     after = waiting.mapped(_balls(back), whole)
     assert len(after.centre) == n
     return SetCrossing(after, values, delays)
+
+
+def _fires(direction: Direction, rate: Any) -> bool:
+    """Return whether a guard with this rate, which is not zero, fires where it is zero."""
+    return direction is EITHER or (direction is RISING) == bool(rate > 0)
 
 
 def _refuse_others(

@@ -18,7 +18,7 @@ from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.certificate import CertifiedEvent, RunCertificate
 from daesolve.core.run.integration.record import Happening, RunRecord
-from daesolve.verification.enclosure.crossings import NotCertifiedError, SetCrossing, cross
+from daesolve.verification.enclosure.crossings import NotCertifiedError, Passage, SetCrossing, cross
 from daesolve.verification.enclosure.equations import (
     CertifiedEquations,
     as_exact,
@@ -132,6 +132,8 @@ class Enclosure:
         How uncertain start values and parameters are, by name.
     progress
         Called with the time reached.
+    differentiable
+        Whether the derivatives of sets by their start are to be those of the motion.
     """
 
     prepared: Prepared
@@ -139,6 +141,7 @@ class Enclosure:
     samples: np.ndarray
     radii: Mapping[str, float] = field(default_factory=dict[str, float])
     progress: Callable[[float], None] | None = None
+    differentiable: bool = False
 
     def __post_init__(self) -> None:
         problem = self.prepared.problem
@@ -154,6 +157,11 @@ class Enclosure:
         self._just: int | None = None
         self._jumps = {key: self.equations.jump(*value) for key, value in distinct.items()}
         self._passing = {e.guard: self.equations.guard(e.guard) for e in self.events}
+        self._continuing = {
+            (e.guard, id(e.jump), tuple(e.fired)): e.jump is None
+            or self.equations.continues(e.guard, e.jump, e.fired)
+            for e in self.events
+        }
 
     def certificate(self, until: float, given: Collection[str]) -> RunCertificate:
         """Enclose the motion as far as possible."""
@@ -216,7 +224,8 @@ class Enclosure:
         for event in self.events:
             start = self._advance(start, event.time, event.guard)
             crossing = self._through(event, start, self._p)
-            start, self._p, self._just = crossing.after, crossing.p, event.guard
+            start, self._p = crossing.after, crossing.p
+            self._just = event.guard if self._continues(event) else None
             self._check(event, self._p)
         return self._advance(start, until, None)
 
@@ -240,7 +249,7 @@ class Enclosure:
         return tables_of(self.equations)
 
     def _stepping(self) -> Stepping:
-        return Stepping(self._tables, self._p, ORDER, TOLERANCE)
+        return Stepping(self._tables, self._p, ORDER, TOLERANCE, differentiable=self.differentiable)
 
     def _check(self, event: ExpectedEvent, p: list[Any]) -> None:
         """Refuse to go on with a choice that is not decided."""
@@ -304,12 +313,26 @@ class Enclosure:
                 self._times.append(moment)
                 self._boxes.append(step.box_at(apart(moment, step.time)))
 
+    def _continues(self, event: ExpectedEvent) -> bool:
+        return self._continuing[event.guard, id(event.jump), tuple(event.fired)]
+
     def _through(self, event: ExpectedEvent, reached: StateSet, p: list[Any]) -> SetCrossing:
         key = (id(event.jump), tuple(event.fired))
         jump = None if event.jump is None else self._jumps[key]
         try:
-            passing = self._passing[event.guard]
-            found = cross(self.equations, event.time, reached, p, event.guard, passing, jump)
+            found = cross(
+                self.equations,
+                event.time,
+                reached,
+                p,
+                Passage(
+                    event.guard,
+                    self.guards[event.guard].direction,
+                    self._passing[event.guard],
+                    jump,
+                    self._continues(event),
+                ),
+            )
         except NotCertifiedError as reason:
             raise NotCertifiedError(
                 f"{event.name!r} at t = {event.time:.10g} s: {reason}"

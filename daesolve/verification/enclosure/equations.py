@@ -141,6 +141,19 @@ class CertifiedEquations:
         whole = ca.vertcat(values, p[own:])
         return self.function("jump", new, whole, ca.jacobian(new, t), _by(new, s))
 
+    def continues(self, index: int, jump: JumpFunction, fired: np.ndarray) -> bool:
+        """Return whether nothing on which a guard depends is changed by a reset."""
+        t, s, p = self.symbols
+        new, whole, *_ = self.jump(jump, fired)(t, s, p)
+        read = ca.which_depends(self.guards[index], ca.vertcat(s, p), 1, False)
+        pairs = zip(
+            ca.vertsplit(ca.vertcat(s, p)), ca.vertsplit(ca.vertcat(new, whole)), strict=True
+        )
+        return all(
+            not used or ca.is_equal(old, after)
+            for used, (old, after) in zip(read, pairs, strict=True)
+        )
+
 
 def _by(column: ca.SX, s: ca.SX) -> ca.SX:
     """Return the derivatives of a column, column by column."""

@@ -33,8 +33,6 @@ INDEPENDENT = 1e-9
 """A constraint whose pivot is below this part of the largest follows from others."""
 STEPS = 8
 """Steps of Newton's method: each gains about 14 digits."""
-NARROW = 1e-200
-"""A radius below this is none."""
 RADIUS = 1e-28
 """Of the first box that is tried around a solution without uncertain values, relative."""
 
@@ -196,22 +194,21 @@ class _Level:
         by = np.zeros((n, n))
         by[others, others] = 1.0
         found = IntervalMatrix(by, np.zeros((n, n)))
-        if np.any(wide > NARROW):
-            around = [x + arb(0, float(r)) for x, r in zip(at_centre, wide, strict=True)]
-            box = self._box(around, moved, rows, inverse, at_centre)
-            slopes = IntervalMatrix.of_balls(self.at(box)[1][rows])
-            turned = IntervalMatrix.exact(inverse) @ slopes
-            rest = IntervalMatrix(turned.centre[:, moved], turned.radius[:, moved]) + (
-                IntervalMatrix.exact(-np.eye(len(moved)))
-            )
-            norm = float(np.max(np.sum(rest.size, axis=1)))
-            if not norm < 0.5:
-                raise NotCertifiedError("the uncertain start reaches where constraints fail")
-            change = -IntervalMatrix(turned.centre[:, others], turned.radius[:, others])
-            # (I + rest)^-1 c differs from c by at most |rest| |c|/(1 - |rest|), column by column.
-            more = norm / (1.0 - norm) * np.max(change.size, axis=0, keepdims=True) * 1.001
-            found.centre[np.ix_(moved, others)] = change.centre
-            found.radius[np.ix_(moved, others)] = change.radius + more
+        around = [x + arb(0, float(r)) for x, r in zip(at_centre, wide, strict=True)]
+        box = self._box(around, moved, rows, inverse, at_centre)
+        slopes = IntervalMatrix.of_balls(self.at(box)[1][rows])
+        turned = IntervalMatrix.exact(inverse) @ slopes
+        rest = IntervalMatrix(turned.centre[:, moved], turned.radius[:, moved]) + (
+            IntervalMatrix.exact(-np.eye(len(moved)))
+        )
+        norm = float(np.max(np.sum(rest.size, axis=1)))
+        if not norm < 0.5:
+            raise NotCertifiedError("the uncertain start reaches where constraints fail")
+        change = -IntervalMatrix(turned.centre[:, others], turned.radius[:, others])
+        # (I + rest)^-1 c differs from c by at most |rest| |c|/(1 - |rest|), column by column.
+        more = norm / (1.0 - norm) * np.max(change.size, axis=0, keepdims=True) * 1.001
+        found.centre[np.ix_(moved, others)] = change.centre
+        found.radius[np.ix_(moved, others)] = change.radius + more
         return image, found
 
     def _box(

@@ -35,6 +35,7 @@ from daesolve.verification.enclosure.exact import (
     to_exact,
     weighted,
 )
+from daesolve.verification.enclosure.exact_constants import with_exact_constants
 from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
 from daesolve.verification.enclosure.state_sets import StateSet
 
@@ -154,7 +155,7 @@ def prove_periodic(
     request, _ = requested(until, dict(initial), given)
     system, request = with_inputs(system, replace(request, formulation=Feedback(), solver=None))
     try:
-        return _proof(prepare(system, request), period)
+        return _proof(prepare(with_exact_constants(system), request), period)
     except NotCertifiedError as reason:
         raise NoProofError(f"the periodic motion is not proved: {reason}") from None
 
@@ -212,7 +213,7 @@ def _proof(prepared: Prepared, period: Any) -> PeriodicProof:
     names, free = prepared.problem.labels.states, here.free
     radius = np.maximum(10.0 * here.distance, FIRST_RADIUS * here.sizes)
     radii = {names[k]: float(r) for k, r in zip(free, radius, strict=True)}
-    wide = Enclosure(shorter, here.events, np.empty(0), radii)
+    wide = Enclosure(shorter, here.events, np.empty(0), radii, differentiable=True)
     start, _ = wide.begin((), here.start.centre)
     slopes = _after(wide, start, period).by_start
     whole = IntervalMatrix(slopes.centre[np.ix_(free, free)], slopes.radius[np.ix_(free, free)])
@@ -257,6 +258,8 @@ def discs(matrix: IntervalMatrix) -> tuple[np.ndarray, np.ndarray]:
     unit = _product(_parts(inverse), _parts(vectors))
     off = (unit[0] + IntervalMatrix.exact(-np.eye(len(vectors)))).size + unit[1].size
     norm = float(np.max(np.sum(off, axis=1))) * UP
+    if not norm < 1.0:
+        return np.diag(turned[0].centre) + 0j, np.full(len(vectors), np.inf)
     size = turned[0].size + turned[1].size
     # Eigenvalues are those of (I + E)^-1 N, which differs from N by at most |E| |N|/(1 - |E|).
     more = norm / (1.0 - norm) * np.max(size, axis=0, keepdims=True)

@@ -67,7 +67,7 @@ class Step:
         (n, order + 1, 3) coefficients of the motion from the centre.
     slopes, columns
         (n m, order + 1, 3) those of derivatives by the start of m states, column by column, over
-        the set; and which these are.
+        the set, perhaps with their remainders; and which states these are.
     remainder
         (n, 3) the coefficient of the remainder over `within`.
     within
@@ -135,10 +135,15 @@ class Stepping:
         Of Taylor's polynomials.
     tolerance
         What the remainder of a step may be, relative to the sizes of the states (at least 1).
+    differentiable
+        Whether slopes are those of the motion. Otherwise they are those of the polynomial, which is
+        enough for sets: the remainder holds for all of their states.
     """
 
-    def __init__(self, tables: Tables, p: list[Any], order: int, tolerance: float) -> None:
-        self.order, self.tolerance = order, tolerance
+    def __init__(
+        self, tables: Tables, p: list[Any], order: int, tolerance: float, *, differentiable: bool
+    ) -> None:
+        self.order, self.tolerance, self.differentiable = order, tolerance, differentiable
         self.plain, self.varied = BallField(tables.plain, p), BallField(tables.varied, p)
         self.columns = tables.columns
         self._unit = np.zeros((self.plain.states * len(self.columns), 3))
@@ -181,11 +186,20 @@ class Stepping:
             if ratio > 10.0 and factor < 0.9:
                 length *= max(factor, 0.2)
                 continue
+            whole_slopes = slopes
+            if self.differentiable:
+                rest = self._rest_of_slopes(slopes, within, time, end)
+                if rest is None:
+                    length *= 0.5
+                    continue
+                whole_slopes = np.concatenate([slopes, rest[:, None]], axis=1)
             if end < until or factor < 1.0:
                 self.proposed = length * min(factor, 1.5)
             last = self.plain.followed(rows)[:, order + 1 :]
             whole = np.concatenate([guards, last], axis=1)
-            return Step(start, time, end, centre, slopes, self.columns, remainder, within, whole)
+            return Step(
+                start, time, end, centre, whole_slopes, self.columns, remainder, within, whole
+            )
         return None
 
     def _guess(self, centre: np.ndarray) -> float:
@@ -202,6 +216,30 @@ class Stepping:
         self, around: np.ndarray, time: float, end: float
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Return a box that contains the motion, and all coefficients over it."""
+        return self._enclosed(self.plain, around, time, end, None)
+
+    def _rest_of_slopes(
+        self, slopes: np.ndarray, within: np.ndarray, time: float, end: float
+    ) -> np.ndarray | None:
+        """Return the coefficients of the remainders of the slopes, (n m, 3)."""
+        found = self._enclosed(self.varied, slopes, time, end, within)
+        if found is None:
+            return None
+        n = self.states
+        return found[1][n : n + len(slopes), self.order + 1]
+
+    def _enclosed(
+        self,
+        of: BallField,
+        around: np.ndarray,
+        time: float,
+        end: float,
+        known: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return a box that contains what a field moves, and all coefficients over it.
+
+        Its states begin with those in `known`, a box that is already proved.
+        """
         span = apart(end, time)
         reach = _between(span)
         polynomial = _compiled.polynomials(_compiled.VERSION, around, reach)
@@ -210,12 +248,14 @@ class Stepping:
         moment = ball(time + reach[0], reach[2] * UP + np.spacing(abs(time) + reach[0]))
         more = 1e-3 * polynomial[:, 2] + 1e-20 * np.abs(polynomial[:, 0]) + 1e-25
         within = _wider(polynomial, more)
+        first = 0 if known is None else len(known)
         for _ in range(ATTEMPTS):
+            box = within if known is None else np.concatenate([known, within])
             try:
-                rows = self.plain.series(moment, within, self.order + 1)
+                rows = of.series(moment, box, self.order + 1)
             except PoleError:
                 return None
-            remainder = rows[: self.states, self.order + 1]
+            remainder = rows[first : first + len(within), self.order + 1]
             sizes = (np.abs(remainder[:, 0]) + np.abs(remainder[:, 1]) + remainder[:, 2]) * UP
             moved = sizes * power[2] * UP
             if not np.all(np.isfinite(moved)):
