@@ -395,7 +395,7 @@ class Dynamics:
         """
         return {n: values[n] for n in self.ranges if n in values and n not in self.discrete}
 
-    @property
+    @cached_property
     def holds(self) -> dict[str, int]:
         """The indices in p of the values that hold goals released at times, by goal."""
         names = list(self.values)

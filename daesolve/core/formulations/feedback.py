@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 import casadi as ca
+import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.core.equations.elimination.saddle import Saddle
@@ -140,8 +141,9 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
     closed = _closed_loop(elimination, list(targets), shares)
     watched, residuals, influences = closed.watched()
     outputs = closed.outputs()
-    guards = ca.vertcat(NOTHING, *[closed.of_state(event.guards) for event in dynamics.events])
-    events = dynamics.events
+    watching = ca.vertcat(NOTHING, *[event.guards for event in dynamics.events])
+    guards, events = closed.of_state(watching), dynamics.events
+    borne = ca.which_depends(watching, dynamics.reactions, 1, True)
     if dynamics.alternatives is not None:
         events = (*events, Event(ROWS, closed.grip(), FALLING, Stop()))
         guards = ca.vertcat(guards, events[-1].guards)
@@ -177,6 +179,7 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
             (elimination.metered_invariants, meter_powers(dynamics)),
         ),
         holds=tuple(dynamics.holds.values()),
+        borne=tuple(np.flatnonzero(borne).tolist()),
         whole=ca.Function("whole", arguments, parts) if many and dynamics.holds else None,
     )
 

@@ -150,6 +150,8 @@ class OdeProblem:
         available.
     holds
         The places in p of the values that hold goals released at times.
+    borne
+        The guards that depend on reactions.
     whole
         (t, x, p) -> the parts of all functions; see `functions_of`. Modes of a large problem are
         made of it; None if the functions are the same in all modes.
@@ -172,6 +174,7 @@ class OdeProblem:
     stiff: bool = False
     equations: SemiExplicit | None = None
     holds: tuple[int, ...] = ()
+    borne: tuple[int, ...] = ()
     whole: ca.Function | None = None
 
     @cached_property

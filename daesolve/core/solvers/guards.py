@@ -253,13 +253,20 @@ def _looked_into(
 def _noise(problem: OdeProblem, steps: AcceptedSteps, values: np.ndarray) -> np.ndarray | float:
     """Return what in guards, looks by rows, is no smooth function of time.
 
-    That is the noise of steps, and the rounding of loads that are shared; see `Saddle`.
+    That is the noise of steps, and the rounding of loads that are shared: of each load as much as
+    of the largest (see `Saddle`).
     """
-    part = max(steps.noise, SHARED_ROUNDING if problem.plan.proximal else 0.0)
-    if not part:
+    proximal = problem.plan.proximal
+    if not steps.noise and not proximal:
         return 0.0
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0)
-    return np.max(sizes, axis=0, initial=0.0) * part
+    sizes = np.max(sizes, axis=0, initial=0.0)
+    noise = steps.noise * sizes
+    if proximal and problem.borne:
+        loads = [*problem.borne]
+        largest = np.max(sizes[..., loads], axis=-1, keepdims=True)
+        noise[..., loads] = np.maximum(noise[..., loads], SHARED_ROUNDING * largest)
+    return noise
 
 
 def _up_to_gone(

@@ -457,8 +457,9 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
         The end of the run before it was extended, s.
     """
     transitions = prepared.transitions and prepared.transitions.fresh(prepared.path)
-    halts = prepared.solver.halts_at_events(prepared.problem)
-    follows = halts and prepared.solver.follows_time_guards(prepared.problem)
+    problem = prepared.problem.in_mode(prepared.values)
+    halts = prepared.solver.halts_at_events(problem)
+    follows = halts and prepared.solver.follows_time_guards(problem)
     known = follows or not prepared.problem.events
     return RunState(
         prepared=prepared,
