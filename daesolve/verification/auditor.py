@@ -279,7 +279,7 @@ class _Passage:
             ambiguous=request.on_ambiguous == "keep",
             given=self.given if steps.start == 0 else {},
             scales=self.scales,
-            driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
+            driven={n: abs(rate) for n, rate in prepared.rates.items() if rate is not None},
             decided=_decided(prepared),
             mobility=getattr(prepared.formulation, "mobility", 0.0),
             continues=request.begun is not None or self.starts[steps.start] != prepared.start_time,

@@ -114,7 +114,7 @@ def _instants(prepared: Prepared, record: RunRecord, places: Places) -> Instants
         events=[EventRecord(e.time, e.name, {}, None, e.fired) for e in record.events],
         accuracy=_accuracy(prepared),
         ambiguous=prepared.request.on_ambiguous == "keep",
-        driven=frozenset(name for name, rate in prepared.rates.items() if rate is not None),
+        driven={n: abs(rate) for n, rate in prepared.rates.items() if rate is not None},
         mobility=getattr(prepared.formulation, "mobility", 0.0),
         given=dict(prepared.request.initial) if begins else {},
         smooth=smooth,

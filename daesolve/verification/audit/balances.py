@@ -28,10 +28,10 @@ from daesolve.verification.audit.expressions import (
     ideal_goals,
     momentum_of,
     moving_of,
-    size_of,
 )
 from daesolve.verification.audit.guide_forces import check_guides, guiding, held_by_friction
 from daesolve.verification.audit.judgement import attempt, judge
+from daesolve.verification.audit.structure import size_of
 
 ALLOWED = 1e-7
 """The relative defect of a balance over one step that a precise method may leave: most leave 1e-12,

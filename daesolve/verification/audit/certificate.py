@@ -75,7 +75,7 @@ class Certificate:
     accuracy
         The relative error that the solver allows itself in a step.
     driven
-        The goals whose errors are fed back.
+        The goals whose errors are fed back, with the rates, 1/s; infinite where these are unknown.
     continues
         Whether the run continues another one, which has passed the guards at its start.
     law, gains_allowed
@@ -103,7 +103,7 @@ class Certificate:
     values: Mapping[str, np.ndarray]
     events: Sequence[EventRecord]
     accuracy: float = 0.0
-    driven: frozenset[str] = frozenset()
+    driven: Mapping[str, float] = field(default_factory=dict[str, float])
     continues: bool = False
     law: str = "newton"
     gains_allowed: bool = False

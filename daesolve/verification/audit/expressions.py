@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -12,10 +12,11 @@ import numpy as np
 
 from daesolve.contact.posing.guides import SHARP, SMOOTHING
 from daesolve.core.posing.axes import Axis
-from daesolve.core.posing.goals import Goal, Implicit, Invariant, Relation
+from daesolve.core.posing.goals import Goal, Implicit, Invariant
 from daesolve.core.posing.inputs import Lookup
 from daesolve.core.posing.symbols import time
 from daesolve.verification.audit.certificate import Certificate
+from daesolve.verification.audit.structure import is_continuous, size_of
 
 ROUNDING = 1e-15
 """The part of the largest position or velocity, whichever it is, that counts as rounding."""
@@ -24,14 +25,6 @@ BESIDE = 100.0
 or velocities: the terms of a residual may all pass through zero where the states do not."""
 TICKS = 4.0
 """How many roundings of time a state may be early or late: that of an event, and of the steps."""
-SUMS = {ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE}
-"""Operations whose value is as large as their parts say; the others count by their value."""
-CONTINUOUS = {
-    *(ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE, ca.OP_SQRT, ca.OP_HYPOT),
-    *(ca.OP_SIN, ca.OP_COS, ca.OP_SINH, ca.OP_COSH, ca.OP_TANH, ca.OP_ATAN, ca.OP_ASINH, ca.OP_ERF),
-    *(ca.OP_EXP, ca.OP_EXPM1, ca.OP_ASIN, ca.OP_ACOS, ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX),
-}
-"""Operations that are continuous wherever they have a value."""
 SMOOTHED = ca.SX.sym(SMOOTHING)
 """The slip below which the friction of guides fades, m/s."""
 _written: WeakKeyDictionary[Any, dict[tuple[str, str], Any]] = WeakKeyDictionary()
@@ -182,6 +175,25 @@ class Expressions:
         return [one for one in found if len(one.names)]
 
     @cached_property
+    def _quaternions(self) -> list[tuple[list[int], ca.SX]]:
+        """The places of coordinates whose common length an invariant holds, and the lengths."""
+        coordinates = self.moving[0]
+        named = {coordinates[name].element_hash(): k for k, name in enumerate(coordinates.names)}
+        found: list[tuple[list[int], ca.SX]] = []
+        for goal in self.system.goals:
+            if isinstance(goal, Invariant) and goal.on == "positions":
+                entries = ca.symvar(goal.value)
+                places = [named.get(entry.element_hash(), -1) for entry in entries]
+                column = ca.vertcat(*entries)
+                curvature = ca.jacobian(ca.gradient(goal.value, column), column)
+                if -1 in places or not curvature.is_constant():
+                    continue
+                bent = np.array(ca.DM(curvature))
+                if np.array_equal(bent, bent[0, 0] * np.eye(len(bent))):
+                    found.append((places, ca.norm_2(column)))
+        return found
+
+    @cached_property
     def forces(self) -> np.ndarray:
         """Posed forces for each velocity, and the slopes of the potential, (..., n, NODES)."""
 
@@ -194,9 +206,28 @@ class Expressions:
     @cached_property
     def pull(self) -> float:
         """The largest acceleration that forces would give if no reactions cancelled them."""
-        system = self.system
+        inverse, loads = self._loads
+        return float(np.max(inverse @ loads, initial=0.0))
+
+    @cached_property
+    def jolt(self) -> float:
+        """The largest acceleration that forces would give if reactions turned them.
+
+        Reactions carry a load to other bodies and along other axes, and all are rounded: a body may
+        be moved by the rounding of the largest load of its kind, however light it is.
+        """
+        inverse, loads = self._loads
+        units = np.array(self.system.v.units if loads.size else [], dtype=str)
+        same_kind = units[:, None] == units
+        turned = np.max(np.where(same_kind, loads, 0.0), axis=1, initial=0.0)
+        return float(np.max(inverse @ turned, initial=0.0))
+
+    @cached_property
+    def _loads(self) -> tuple[np.ndarray, np.ndarray]:
+        """The magnitudes of the inverse of the inertia, and the largest loads along velocities."""
+        system, nothing = self.system, (np.zeros((0, 0)), np.zeros(0))
         if not hasattr(system, "coordinates"):
-            return 0.0
+            return nothing
 
         def write() -> list[ca.SX]:
             momentum = momentum_of(self)
@@ -208,11 +239,10 @@ class Expressions:
             largest = np.nan_to_num(np.max(np.abs(self.forces), axis=(1, 2)))
             inertia = at_the_end.once(("inertia", ""), write)[:, -1, -1]
         except UncheckableError:
-            return 0.0
+            return nothing
         count = len(system.v.names)
         inertia, moving = np.split(np.nan_to_num(inertia).reshape(count, -1, order="F"), [count], 1)
-        loads = largest[:count] + np.abs(moving) @ largest[count:]
-        return float(np.max(np.abs(np.linalg.pinv(inertia)) @ loads, initial=0.0))
+        return np.abs(np.linalg.pinv(inertia)), largest[:count] + np.abs(moving) @ largest[count:]
 
     @cached_property
     def extents(self) -> list[tuple[float, float]]:
@@ -242,24 +272,34 @@ class Expressions:
         return bounds
 
     def terms_of(self, key: tuple[str, str], expression: Any) -> np.ndarray:
-        """Return an expression, the sizes of its terms and its slopes; see `measured`."""
+        """Return an expression, the sizes of its terms and its slopes; see `measured`.
+
+        Which entries of a quaternion are zero depends on the axes of space: in others each is as
+        large as its length. So terms are counted along the least favourable axes: where they vanish
+        by symmetry, a residual may be off by as much as in any other position.
+        """
 
         def write() -> list[ca.SX]:
             written = self.written(ca.SX(expression))
-            slopes = [ca.sum1(ca.fabs(ca.gradient(written, one.vector))) for one in self.moving]
-            return [written, size_of(written), ca.fabs(ca.gradient(written, time)), *slopes]
+            slopes = [ca.fabs(ca.gradient(written, one.vector)) for one in self.moving]
+            size = size_of(written)
+            for places, length in self._quaternions:
+                size += length * ca.sum1(slopes[0][places])
+            sums = [ca.sum1(column) for column in slopes]
+            return [written, size, ca.fabs(ca.gradient(written, time)), *sums]
 
         return self.once(key, write)
 
     def measured(
-        self, key: tuple[str, str], expression: Any
+        self, key: tuple[str, str], expression: Any, lag: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return an expression, the sizes of its terms, and what it may be off beside these.
 
         It may be off by its change where all positions, or all velocities, are off by rounding, or
         by the accuracy of steps, of the largest of them: where nothing moves, its terms are
         rounding themselves. And by its change during the rounding of time, which is much at a late
-        one, and during what the solver misplaces an event in a step.
+        one, and during what the solver misplaces an event in a step. What is fed back grows by the
+        rounding of the loads, which reactions cancel, for as long as feedback lags.
 
         Parameters
         ----------
@@ -267,33 +307,25 @@ class Expressions:
             What the expression is, and of what.
         expression
             As posed.
+        lag
+            The time in which feedback takes back what it is off, s; 0 where none does.
         """
         values, sizes, rate, *slopes = self.terms_of(key, expression)
         certificate, loose = self.certificate, BESIDE * self.certificate.accuracy
         early = TICKS * np.spacing(np.abs(certificate.times))
         early += loose * np.abs(certificate.lengths)[:, None]
         beside = early * rate
-        for slope, (largest, fastest) in zip(slopes, self.extents, strict=True):
+        # With g'' + 2 k g' + k^2 g = e, or g' + k g = e, an error e of accelerations leaves e / k^2
+        # of a position and e / k of a velocity; less where the run does not last that long.
+        lag = min(lag, certificate.lasts)
+        for vector, slope, (largest, fastest) in zip(
+            self.moving, slopes, self.extents, strict=True
+        ):
             beside = beside + slope * (max(ROUNDING, loose) * largest + early * fastest)
+            if lag:
+                fed = self.jolt * lag * (1.0 if vector is self.moving[-1] else lag)
+                beside = beside + slope * ROUNDING * fed
         return values, sizes, np.nan_to_num(beside)
-
-    def turned_terms(self, goal: Goal | Implicit | Relation) -> np.ndarray:
-        """Return what the terms of a goal may be along the least favourable axes, (n, NODES).
-
-        Which coordinates of a quaternion are zero depends only on the axes: in others each is as
-        large as its length. So where all terms of a residual vanish by symmetry, or cancel, it may
-        be off by as much as in any other position.
-        """
-
-        def write() -> list[ca.SX]:
-            written, total = self.written(ca.SX(goal.residual)), ca.SX(0)
-            for length in quaternions_of(self.system):
-                if ca.depends_on(written, length):
-                    slopes = ca.gradient(written, length)
-                    total += ca.norm_1(slopes) * ca.norm_2(length)
-            return [total]
-
-        return self.once(("turned", goal.name), write)[0]
 
     def gradient(self, expression: ca.SX) -> ca.SX:
         """Return the slopes by positions, which massless unknowns follow, as a column."""
@@ -372,21 +404,6 @@ def contacts_of(system: Any) -> list[Any]:
     return [goal for goal in system.goals if hasattr(goal, "sticking")]
 
 
-def quaternions_of(system: Any) -> list[ca.SX]:
-    """Return the coordinates, as columns, whose common length an invariant holds."""
-    found: list[ca.SX] = []
-    for goal in system.goals:
-        if isinstance(goal, Invariant) and goal.on == "positions":
-            length = ca.vertcat(*ca.symvar(goal.value))
-            curvature = ca.jacobian(ca.gradient(goal.value, length), length)
-            if not curvature.is_constant():
-                continue
-            entries = np.array(ca.DM(curvature))
-            if np.array_equal(entries, entries[0, 0] * np.eye(len(entries))):
-                found.append(length)
-    return found
-
-
 def ideal_goals(system: Any) -> list[Goal]:
     """Return the goals that have a reaction of their own."""
     return [goal for goal in system.goals if isinstance(goal, Goal) and goal.ideal]
@@ -426,66 +443,3 @@ def momentum_of(along: Expressions) -> ca.SX:
     if system.mass_matrix is None:
         return ca.gradient(along.written(ca.SX(system.kinetic)), system.v.vector)
     return along.written(ca.densify(ca.SX(system.mass_matrix)) @ system.v.vector)
-
-
-def _folded(
-    expression: ca.SX,
-    join: Callable[[ca.SX, Sequence[Any]], Any],
-    opened: Collection[int] = range(ca.OP_IF_ELSE_ZERO + 100),
-) -> Any:
-    """Return what becomes of an expression by what becomes of the parts of some operations."""
-    known: dict[int, Any] = {}
-    waiting = [ca.SX(expression)]
-    while waiting:
-        here = waiting[-1]
-        count = here.n_dep()
-        parts = [here.dep(k) for k in range(count)] if count and here.op() in opened else []
-        missing = [part for part in parts if part.element_hash() not in known]
-        if not missing:  # or known already
-            known[here.element_hash()] = join(here, [known[p.element_hash()] for p in parts])
-            waiting.pop()
-        waiting.extend(missing)
-    return known[ca.SX(expression).element_hash()]
-
-
-def size_of(expression: ca.SX) -> ca.SX:
-    """Return the sum of the magnitudes of which an expression is made at a state.
-
-    Sums add the sizes of their parts, products multiply them; anything else counts by its value.
-    """
-    return _folded(expression, _size, SUMS)
-
-
-def _size(here: ca.SX, sizes: Sequence[ca.SX]) -> ca.SX:
-    op = here.op() if sizes else None
-    if op in (ca.OP_ADD, ca.OP_SUB):
-        return sizes[0] + sizes[1]
-    if op == ca.OP_MUL:
-        return sizes[0] * sizes[1]
-    if op == ca.OP_DIV:
-        return sizes[0] / ca.fabs(here.dep(1))
-    if op == ca.OP_SQ:
-        return sizes[0] ** 2
-    if op == ca.OP_TWICE:
-        return 2.0 * sizes[0]
-    return sizes[0] if op == ca.OP_NEG else ca.fabs(here)
-
-
-def is_continuous(expression: ca.SX, constants: Collection[ca.SX]) -> bool:
-    """Tell whether an expression is continuous by structure, wherever it has a value.
-
-    Quotients by what is none of some constants have poles, and other operations jump.
-    """
-    fixed = {symbol.element_hash() for symbol in constants}
-
-    def join(here: ca.SX, parts: Sequence[tuple[bool, bool]]) -> tuple[bool, bool]:
-        """Return whether it is constant, and whether it is continuous."""
-        if not parts:
-            return here.is_constant() or here.element_hash() in fixed, True
-        still, op = all(part[0] for part in parts), here.op()
-        power = op in (ca.OP_POW, ca.OP_CONSTPOW) and here.dep(1).is_constant()
-        smooth = op in CONTINUOUS or (op == ca.OP_DIV and parts[1][0])
-        smooth |= power and float(here.dep(1)) > 0.0
-        return still, still or (smooth and all(part[1] for part in parts))
-
-    return _folded(expression, join)[1]

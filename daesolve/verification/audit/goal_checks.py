@@ -92,7 +92,9 @@ def _goal(goal: AnyGoal, along: Expressions) -> Iterator[Finding]:
     if own and not constraint and not hasattr(certificate.system, "coordinates"):
         yield unchecked("goal", goal.name, "a control system approaches it from its start")
         return
-    values, sizes, beside = along.measured(("goal", goal.name), goal.residual)
+    rate = certificate.driven.get(goal.name, 0.0)
+    lag = 1.0 / rate if rate else 0.0
+    values, sizes, beside = along.measured(("goal", goal.name), goal.residual, lag)
     if own and goal.from_start:
         first = float(values.ravel()[0])
         values = values - certificate.scales.setdefault(f"the start of {goal.name}", first)
@@ -109,7 +111,7 @@ def _goal(goal: AnyGoal, along: Expressions) -> Iterator[Finding]:
     if not np.isfinite(values).any():
         raise UncheckableError("the run has no reactions here")
     off = np.nan_to_num(np.abs(values), posinf=0.0)
-    terms = np.nan_to_num(sizes) + along.turned_terms(goal) + beside + 1e-300
+    terms = np.nan_to_num(sizes) + beside + 1e-300
     driven = goal.name in certificate.driven or isinstance(goal, Relation)
     yield judge(
         *("goal", goal.name, off / (terms + beside / DRIVEN), DRIVEN if driven else MEASURED),

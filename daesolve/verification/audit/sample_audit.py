@@ -7,6 +7,7 @@ tell, or else with those that the motion asks for: then only what no reaction ex
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -176,7 +177,7 @@ def _instants(
         },
         events=tuple(events or ()),
         accuracy=tolerance / BESIDE,
-        driven=frozenset(goal.name for goal in system.goals if isinstance(goal, Goal)),
+        driven={goal.name: math.inf for goal in system.goals if isinstance(goal, Goal)},
         smooth=np.searchsorted(resets, times),
         within=np.ones(count, dtype=bool),
         turning=(),

@@ -12,7 +12,7 @@ import daesolve as ds
 from daesolve.core.run.integration.run_state import RunState
 from daesolve.verification import step_watch
 from daesolve.verification.audit import glance
-from daesolve.verification.audit.expressions import is_continuous
+from daesolve.verification.audit.structure import is_continuous
 
 from .motions import backwards, bouncing, clock, kicked, sliding, swinging
 
