@@ -241,7 +241,7 @@ class Equations:
         """Put the numbers that the library adds to p into an expression."""
         own, numbers = len(self.dynamics.ranges), self.numbers
         rest = ca.SX(ca.DM(numbers[own:])) if len(numbers) > own else ca.SX(0, 1)
-        return ca.substitute(expression, self.dynamics.p[own:], rest)
+        return ca.substitute(expression, self.dynamics.p[own:, :], rest)
 
     # -- what comes out ----------------------------------------------------------------------------
 

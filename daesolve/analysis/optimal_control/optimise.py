@@ -48,8 +48,8 @@ def optimise(
     stages: int = 4,
     degree: int | None = None,
     tolerance: float = 1e-8,
-    refinements: int = 8,
-    iterations: int = 1000,
+    refinements: int = 5,
+    iterations: int = 500,
     verify: bool = True,
 ) -> Optimum:
     """Find the controls that bring a system from a start to an end at the least cost.
@@ -121,6 +121,7 @@ def optimise(
     Gauss collocation with all constraints exact at the nodes, and Ipopt. The optimum is local.
     """
     given = dict(inputs or {})
+    first = _samples(guess or {})
     task = pose_task(
         system,
         objective,
@@ -133,10 +134,12 @@ def optimise(
         periodic=periodic,
         parameters=parameters or {},
         inputs=given,
+        guess=first,
         begin=start_time,
     )
     mesh = _first_mesh(nodes, stages, degree)
-    first = _samples(task, dict(guess or {}))
+    known = (*task.equations.states, *task.controls.names, *task.unknowns.names, "time")
+    check_names("quantity to guess", first, known)
     begun = straight(task, mesh, first, _duration(task, first))
     sizes = _sizes(task, begun)
     limit = {"ipopt.max_iter": iterations}
@@ -197,9 +200,7 @@ def _first_mesh(nodes: int, stages: int, degree: int | None) -> Mesh:
     return Mesh(tuple(np.linspace(0.0, 1.0, nodes).tolist()), (), stages, degree)
 
 
-def _samples(task: Task, guess: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    known = (*task.equations.states, *task.controls.names, *task.unknowns.names, "time")
-    check_names("quantity to guess", guess, known)
+def _samples(guess: Mapping[str, Any]) -> dict[str, np.ndarray]:
     return {name: np.atleast_1d(np.asarray(value, dtype=float)) for name, value in guess.items()}
 
 

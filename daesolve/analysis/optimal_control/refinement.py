@@ -17,7 +17,6 @@ from daesolve.analysis.optimal_control.transcription import (
     lagrange,
 )
 
-
 ACTIVE = 1e-6
 """A control or a path is at its bound if it is nearer than this, relative to the bound's size."""
 

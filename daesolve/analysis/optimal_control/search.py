@@ -15,7 +15,7 @@ from daesolve.errors import InfeasibleTaskError, NoOptimumError
 
 MISSED = 1e-6
 """What is missed by more than this, in its size, makes a task infeasible."""
-WAVES = 3
+WAVES = 2
 """How many further guesses are tried if the search fails from the straight one."""
 NEAR: Mapping[str, Any] = {
     "ipopt.mu_init": 1e-5,
@@ -97,15 +97,21 @@ def _refuse_infeasible(task: Task, mesh: Mesh, sizes: np.ndarray, guess: Motion)
     if worst is None or misses[worst] <= MISSED or not solver.stats()["success"]:
         return
     size = _size_of(task, sizes, worst)
-    others = [name for name, miss in misses.items() if miss > MISSED and name != worst]
+    others = [
+        _titled(task, name) for name, miss in misses.items() if miss > MISSED and name != worst
+    ]
     also = (
         f"; {', '.join(others)} {'is' if len(others) == 1 else 'are'} missed, too" if others else ""
     )
-    what = worst if worst not in task.along.names else f"the bound of {worst!r}"
+    what = _titled(task, worst)
     raise InfeasibleTaskError(
         f"no motion fulfils the task: the nearest one found misses {what} by "
         f"{misses[worst] * size:.3g}, more than anything else{also}"
     )
+
+
+def _titled(task: Task, name: str) -> str:
+    return f"the bound of {name!r}" if name in task.along.names else name
 
 
 def _size_of(task: Task, sizes: np.ndarray, name: str) -> float:

@@ -129,6 +129,7 @@ def pose_task(
     periodic: Sequence[str],
     parameters: Mapping[str, Any],
     inputs: Mapping[str, Any],
+    guess: Mapping[str, np.ndarray],
     begin: float,
 ) -> Task:
     """Check what is asked for; see `optimise`."""
@@ -154,10 +155,12 @@ def pose_task(
     first = {name: _range(f"the start of {name!r}", one) for name, one in start.items()}
     last = {name: _range(f"the end of {name!r}", one) for name, one in end.items()}
     free = {name for name in periodic if name not in start}
-    began = _consistent(system, numbers, first, free, begin)
+    nearby = [{n: float(guess[n][k]) for n in states if n in guess} for k in (0, -1)]
+    began = _consistent(system, numbers, nearby[0], first, free, begin)
     equations = ControlledEquations(system, began, numbers)
     x = np.array([began[name] for name in states])
-    where = _Ends(equations, begin, x, first, last, free, [states.index(n) for n in periodic])
+    repeated = [states.index(n) for n in periodic]
+    where = _Ends(equations, begin, x, first, last, free, repeated, nearby[1])
     duration = _range("the time", time)
     if not 0.0 < duration[1] < math.inf or duration[0] < 0.0:
         raise OutOfRangeError(f"the time is {time!r}, but must be a duration above 0 s, or a range")
@@ -257,12 +260,16 @@ def _limits(ranges: Mapping[str, tuple[float, float]]) -> Limits:
 def _consistent(
     system: System,
     numbers: Mapping[str, float],
+    nearby: Mapping[str, float],
     first: Mapping[str, tuple[float, float]],
     free: set[str],
     begin: float,
 ) -> Mapping[str, float]:
     """Return a consistent state at the start; names in `free` have any value."""
-    guess = {name: _inside(*one) for name, one in first.items()}
+    guess = {
+        **nearby,
+        **{name: _inside(*one, nearby.get(name, 0.0)) for name, one in first.items()},
+    }
     fixed = [name for name, (low, high) in first.items() if low == high and name not in free]
     own = {name: numbers[name] for name in system.inputs.names if name in numbers}
     others = {name: value for name, value in numbers.items() if name not in own}
@@ -273,8 +280,8 @@ def _consistent(
 class _Ends:
     """Which states are fixed at both ends, without those that follow from the constraints.
 
-    At the start, states that are not given have the values of the consistent state, unless they are
-    periodic or follow from a state in a range.
+    At the start, states that are not given have the values of the consistent state, unless they
+    follow from a state that is periodic or in a range.
     """
 
     def __init__(
@@ -286,13 +293,13 @@ class _Ends:
         last: Mapping[str, tuple[float, float]],
         free: set[str],
         periodic: Sequence[int],
+        nearby: Mapping[str, float],
     ) -> None:
         names = equations.states
         self._equations, self._begin, self._names = equations, begin, names
-        moving = bool(free) or any(low < high for low, high in first.values())
-        self.start, self.closures = self._started(began, first, free, moving)
-        goal = {name: _inside(*one) for name, one in last.items()}
-        near = dict(zip(names, began.tolist(), strict=True))
+        self.start, self.closures = self._started(began, first, free)
+        near = {**dict(zip(names, began.tolist(), strict=True)), **nearby}
+        goal = {name: _inside(*one, near[name]) for name, one in last.items()}
         fixed = {name: goal[name] for name, (low, high) in last.items() if low == high}
         whole = equations.dynamics.value_vector(
             dict(zip(equations.values, equations.defaults.tolist(), strict=True))
@@ -327,20 +334,29 @@ class _Ends:
         began: np.ndarray,
         first: Mapping[str, tuple[float, float]],
         free: set[str],
-        moving: bool,
     ) -> tuple[Limits, tuple[int, ...]]:
         names, equations = self._names, self._equations
         ranges = {name: (value, value) for name, value in zip(names, began.tolist(), strict=True)}
-        if moving:
-            ranges |= {name: one for name, one in first.items() if one[0] < one[1]}
-            ranges |= dict.fromkeys(free, (-math.inf, math.inf))
-        closures: tuple[int, ...] = ()
-        if moving and equations.constraints.numel_out(0):
-            ranges |= {n: (-math.inf, math.inf) for n in names if n not in first}
-            loose = [k for k, name in enumerate(names) if ranges[name][0] < ranges[name][1]]
-            slopes = np.asarray(equations.grips(self._begin, began, equations.defaults))
-            closures = tuple(independent_rows(slopes[:, loose], range(len(slopes))))
-        return _limits(ranges), closures
+        loose = [name for name in first if first[name][0] < first[name][1]]
+        loose += [name for name in names if name in free and name not in loose]
+        if not loose:
+            return _limits(ranges), ()
+        ranges |= {name: first.get(name, (-math.inf, math.inf)) for name in loose}
+        # What is left out keeps its value unless it follows from the constraints and the others.
+        given = [name for name in first if name not in loose]
+        order = [*given, *loose, *[n for n in names if n not in given and n not in loose]]
+        places = [names.index(name) for name in order]
+        tied = self._independent(began, places)
+        ranges |= {
+            name: (-math.inf, math.inf)
+            for name, place in zip(order, places, strict=True)
+            if name not in first and place not in tied
+        }
+        if not equations.constraints.numel_out(0):
+            return _limits(ranges), ()
+        moving = [k for k, name in enumerate(names) if ranges[name][0] < ranges[name][1]]
+        slopes = np.asarray(equations.grips(self._begin, began, equations.defaults))
+        return _limits(ranges), tuple(independent_rows(slopes[:, moving], range(len(slopes))))
 
 
 def independent_rows(rows: np.ndarray, places: Sequence[int]) -> list[int]:

@@ -24,8 +24,9 @@ from numpy.polynomial import legendre
 
 from daesolve.analysis.optimal_control.task import Limits, Task
 
-
 LOW, HIGH = 1, 2
+PUSH = 1e-2
+"""How far, in sizes, the end of an interval may be from its constraints before projection."""
 LEAST = 0.01
 """The part of their distance that two moving nodes keep."""
 
@@ -324,8 +325,11 @@ class Transcription:
         rows = equations.constraints.numel_out(0)
         gaps = (ends - arrived) / ca.DM(np.tile(sizes[:, None], (1, n)))
         if rows:
-            # Projections are errors of collocation: they matter in the last digits alone.
-            pushes = ca.reshape(self._variable(rows * n), rows, n)
+            # A projection that is no small error could reach another branch of the constraints.
+            grips = np.asarray(equations.grips(task.begin, task.began, equations.defaults)) * sizes
+            norms = np.linalg.norm(grips, axis=1)
+            most = np.tile(PUSH / np.where(norms > PUSH, norms, 1.0), n)
+            pushes = ca.reshape(self._variable(rows * n, -most, most), rows, n)
             p = ca.SX.sym("p", len(task.unknowns.names))  # pyright: ignore[reportArgumentType]
             x, y = (ca.SX.sym(name, len(sizes)) for name in "xy")  # pyright: ignore[reportArgumentType]
             t, m = ca.SX.sym("t", 2), ca.SX.sym("m", rows)  # pyright: ignore[reportArgumentType]
@@ -366,22 +370,26 @@ class Transcription:
             gap = (last - first)[periodic] / ca.DM(sizes[periodic])
             self._ask([f"the period of {names[k]}" for k in periodic], gap, *_zeros(len(periodic)))
         if task.closures:
-            values = ca.MX(ca.DM(task.equations.defaults))
-            for k, place in enumerate(task.places[1]):
-                values[place] = self.unknowns[k]
-            closed = task.equations.constraints(task.begin, first, values)
+            closed = task.equations.constraints(task.begin, first, self._last_values())
             self._require(closed[list(task.closures)], *_zeros(len(task.closures)))
+        if task.along.names:
+            moment, limits = task.begin + self.duration, task.along
+            path = task.path(moment, last, self._last_values()) / ca.DM(limits.sizes)
+            self._ask(limits.names, path, limits.low / limits.sizes, limits.high / limits.sizes)
         if task.final is not None:
-            values = ca.MX(ca.DM(task.equations.defaults))
-            for k, place in enumerate(task.places[1]):
-                values[place] = self.unknowns[k]
-            inputs = len(task.controls.names)
-            for k, place in enumerate(task.places[0]):
-                values[place] = self.controls[-inputs + k, -1]
-            moment = task.begin + self.duration
-            self._cost += task.final(moment, last, values)
+            self._cost += task.final(task.begin + self.duration, last, self._last_values())
         if task.shortest:
             self._cost += self.duration
+
+    def _last_values(self) -> ca.MX:
+        """Return p at the end."""
+        values = ca.MX(ca.DM(self.task.equations.defaults))
+        inputs = len(self.task.controls.names)
+        for k, place in enumerate(self.task.places[0]):
+            values[place] = self.controls[-inputs + k, -1]
+        for k, place in enumerate(self.task.places[1]):
+            values[place] = self.unknowns[k]
+        return values
 
     # -- numbers -----------------------------------------------------------------------------------
 
