@@ -109,8 +109,6 @@ def run(
     trajectory = _solved(begin, last if until is None else until, settings, output)
     bound = begin.case
     _say(trajectory, bound)
-    if trajectory.certificate is not None:
-        say(str(trajectory.certificate))
     _show(trajectory, bound.identity(), out, bound.problem, output)
     if live and out is not None:
         write_live(trajectory, out / PAGE, quiet=output.silent)

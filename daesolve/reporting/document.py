@@ -27,6 +27,7 @@ from daesolve.multibody.drawing import (
     check,
     to_json,
 )
+from daesolve.reporting.certificates import certificate_entry, stored_certificate
 from daesolve.reporting.sampling import Document, columns, tally
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "inputs": description.get("inputs", []),
         "continues": description.get("continues"),
         "audit": None if run.audited is None else run.audited.as_json(),
+        "certificate": certificate_entry(run.certificate and run.certificate.as_json()),
     }
     return plain(whole)
 
@@ -155,6 +157,7 @@ def never_begun(identity: Mapping[str, Any], time: float, error: DaesolveError) 
             "event_count": 0,
             "verification": None,
             "audit": None,
+            "certificate": None,
             "asked": identity.get("asked") or {},
         }
     )
@@ -291,6 +294,7 @@ def load(path: Path | str, rows: int = ROWS) -> dict[str, Any]:
     found |= {
         "asked": {**found["asked"], **choices, "formulation": plain(request["formulation"])},
         "versions": manifest["versions"],
+        "certificate": plain(certificate_entry(stored_certificate(directory))),
         "machine": manifest["processor"],
         "sampling": plain(manifest["sampling"]),
         "samples": stored.rows,

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from daesolve.errors import in_words
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.audits import audit_headline, audit_rows
+from daesolve.reporting.certificates import certificate_headline, certificate_rows
 from daesolve.reporting.contacts import impact_lines
 from daesolve.reporting.content import ContentPart, ContentTable, figure_of, page_of, template
 from daesolve.reporting.facts import banner, cards, short
@@ -120,6 +121,8 @@ def page(
         lines_shown=LINES,
         unverified=facts.UNVERIFIED,
         audits=[(audit_headline(d), list(audit_rows(d))) for d in documents],
+        certified=any(d.get("certificate") for d in documents),
+        certificates=[(certificate_headline(d), certificate_rows(d)) for d in documents],
     )
 
 

@@ -13,6 +13,7 @@ from daesolve.contact.posing.guides import SWITCH
 from daesolve.core.encoding import is_list, is_mapping
 from daesolve.core.posing.value_names import ValueKind
 from daesolve.reporting.audits import audit_headline, audit_rows
+from daesolve.reporting.certificates import certificate_headline, certificate_rows
 from daesolve.reporting.content import comparison_table, drift_table
 from daesolve.reporting.document import IDENTITY
 from daesolve.reporting.facts import (
@@ -61,6 +62,7 @@ def _sections(document: Document) -> Iterator[RenderableType]:
         (f"Events: {document['event_count']}", _events(document)),
         ("Verification", _verification(document)),
         ("Audit", _audit(document)),
+        ("Certificate", _certificate(document)),
         ("Notes", _notes(document)),
     ):
         if body:
@@ -180,6 +182,15 @@ def _audit(document: Document, *, all_of_it: bool = False) -> list[RenderableTyp
         for row in audit_rows(document, all_of_them=all_of_it)
     ]
     return [*lines, Rows(("check", "found", ""), rows, ruled=True)] if rows else lines
+
+
+def _certificate(document: Document) -> list[RenderableType]:
+    """Return until when a certificate holds, and how wide its boxes are."""
+    if not document.get("certificate"):
+        return []
+    rows = certificate_rows(document)
+    table = Rows(("half-width", "at the last box", "at most"), rows, ruled=True)
+    return [WrappedText(Text(certificate_headline(document))), *([table] if rows else [])]
 
 
 def _separation(verification: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from daesolve.core.results.trajectory.curves import LEAST_RANGE, Series, joinabl
 from daesolve.reporting.contacts import contact_names
 from daesolve.reporting.facts import labels, short
 from daesolve.reporting.figures.accuracy import ENERGIES, drift, energy, terms
+from daesolve.reporting.figures.certificates import half_widths
 from daesolve.reporting.figures.contacts import contacts
 from daesolve.reporting.figures.curves import FAINT
 from daesolve.reporting.figures.panels import arrange, draw
@@ -75,6 +76,11 @@ def standard(documents: Sequence[Document]) -> dict[str, Callable[[], list[Figur
     watched = [entry for d in documents for entry in d.get("drift_history", {}).values()]
     plan: list[tuple[str, Callable[[Sequence[Document]], Figure | list[Figure]], object]] = [
         ("Residuals", drift, any(entry["times"] for entry in watched)),
+        (
+            "Half-widths",
+            half_widths,
+            [d for d in documents if (d.get("certificate") or {}).get("times")],
+        ),
         ("Energy", energy, any(map(terms, sampled))),
         ("Positions", positions, position_names(sampled)),
         ("Velocities", velocities, velocity_names(sampled)),

@@ -65,7 +65,7 @@ def certified(system: System, until: float, initial: Any, options: Mapping[str, 
 
 
 STORED = "certificate.json"
-"""The file of a stored run that holds its certificate."""
+"""The file of a stored run that holds its certificate; reports read it there."""
 CLEAR = 1e-9
 """The part of the motion before an event that cannot be followed which is left out."""
 OF_SOLVE = ("verify", "progress", "store")

@@ -33,6 +33,8 @@ from daesolve.verification.enclosure.exact import (
     to_exact,
 )
 from daesolve.verification.enclosure.exact_start import ConstraintManifold, exact_start
+from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
+from daesolve.verification.enclosure.quantities import Quantities
 from daesolve.verification.enclosure.state_sets import StateSet
 from daesolve.verification.enclosure.steps import Step, Stepping, Tables, apart, tables_of
 from daesolve.verification.enclosure.watching import stays_quiet
@@ -172,13 +174,18 @@ class Enclosure:
             self.follow(self.begin(given)[0], until)
         except NotCertifiedError as reason:
             message = str(reason)
-        names = prepared.problem.labels.states
-        table = np.array(self._boxes).reshape(-1, self.equations.size, 3)
+        states, size = prepared.problem.labels.states[:n], self.equations.size
+        rows = {name: size + k for k, name in enumerate(self._quantities.names)}
+        rows |= {name: k for k, name in enumerate(states)}
+        table = np.array(self._boxes).reshape(len(self._boxes), -1, 3)
+        if not self._boxes:
+            table = np.empty((0, size + len(self._quantities.names), 3))
         return RunCertificate(
             times=np.array(self._times),
-            centres={name: table[:, k, 0] for k, name in enumerate(names[:n])},
-            radii={name: table[:, k, 2] for k, name in enumerate(names[:n])},
-            offsets={name: table[:, k, 1] for k, name in enumerate(names[:n])},
+            states=states,
+            centres={name: table[:, k, 0] for name, k in rows.items()},
+            radii={name: table[:, k, 2] for name, k in rows.items()},
+            offsets={name: table[:, k, 1] for name, k in rows.items()},
             events=tuple(self._events),
             until=self._time,
             message=message,
@@ -210,6 +217,7 @@ class Enclosure:
         found, dependent = exact_start(
             equations, prepared.dynamics, self._time, whole, self._p, given, self.radii
         )
+        self._quantities = Quantities(equations, prepared.dynamics)
         self._sample_at_start(found)
         return found, dependent
 
@@ -261,7 +269,8 @@ class Enclosure:
 
     def _sample_at_start(self, start: StateSet) -> None:
         self._times = [time for time in self.samples.tolist() if time <= self._time]
-        self._boxes = [start.box for _ in self._times]
+        here = start.point, IntervalMatrix.exact(np.eye(self.equations.size))
+        self._boxes = [self._box(time, start, here) for time in self._times]
         self._ahead = self.samples[len(self._times) :].tolist()[::-1]
 
     def _advance(self, start: StateSet, until: float, expected: int | None) -> StateSet:
@@ -311,7 +320,17 @@ class Enclosure:
             moment = self._ahead.pop()
             if moment > self._clear:
                 self._times.append(moment)
-                self._boxes.append(step.box_at(apart(moment, step.time)))
+                where = step.image(apart(moment, step.time))
+                self._boxes.append(self._box(moment, step.start, where))
+
+    def _box(
+        self, moment: float, start: StateSet, where: tuple[np.ndarray, IntervalMatrix]
+    ) -> np.ndarray:
+        """Return the box of the states, and beneath it those of the quantities."""
+        image, slopes = where
+        box = image.copy()
+        box[:, 2] = (box[:, 2] + start.errors(slopes)) * UP
+        return np.concatenate([box, self._quantities.at(moment, start, where, self._p)])
 
     def _continues(self, event: ExpectedEvent) -> bool:
         return self._continuing[event.guard, id(event.jump), tuple(event.fired)]

@@ -101,13 +101,6 @@ class Step:
         """Return the set after h within the step."""
         return self.start.mapped(*self.image(h))
 
-    def box_at(self, h: np.ndarray) -> np.ndarray:
-        """Return the box, (n, 3), around the set after h within the step."""
-        image, slopes = self.image(h)
-        box = image.copy()
-        box[:, 2] = (box[:, 2] + self.start.errors(slopes)) * UP
-        return box
-
 
 def ball(value: float, radius: float = 0.0) -> np.ndarray:
     """Return a ball around a double."""

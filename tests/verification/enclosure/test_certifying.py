@@ -10,6 +10,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
+from tests.cli.calling import call
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,12 @@ def pendulum():
     rod = ds.Holonomic("rod", q.x**2 + q.y**2 - p.length**2)
     kinetic = p.mass * (q.dot.x**2 + q.dot.y**2) / 2
     return ds.MechanicalSystem(
-        q, p, kinetic=kinetic, potential=p.mass * p.gravity * q.y, goals=[rod]
+        q,
+        p,
+        kinetic=kinetic,
+        potential=p.mass * p.gravity * q.y,
+        goals=[rod],
+        outputs={"tension": (-2 * p.length * rod.reaction, "N")},
     )
 
 
@@ -60,6 +66,34 @@ def test_boxes_of_a_pendulum_contain_elliptic_functions_and_are_narrow(pendulum)
     assert certificate.complete
     assert certificate.width < 1e-20
     assert all(holds(certificate, "x", k, released(t)) for k, t in enumerate(certificate.times))
+
+
+def test_reactions_outputs_and_invariants_have_boxes_too(pendulum):
+    run = ds.solve(pendulum, 2.0, {"x": -1.0, "x_dot": 0.0}, at=[0.5, 1.0, 2.0], certify=True)
+    certificate = run.certificate
+    for k, time in enumerate(certificate.times):
+        with mpmath.workdps(50):
+            depth = mpmath.sqrt(1 - released(time) ** 2)
+            # From rest at y = 0: v^2 = 2 g depth, and the rod carries weight and v^2.
+            weight = mpmath.mpf(9.81) * depth
+            assert holds(certificate, "tension", k, 3 * weight)
+            assert holds(certificate, "rod", k, -3 * weight / 2)
+            assert holds(certificate, "energy", k, mpmath.mpf(0))
+    assert max(certificate.radii["tension"]) < 1e-20
+    low, high = certificate.bounds("tension")
+    assert np.all((low <= run["tension"] + 1e-11) & (run["tension"] <= high + 1e-11))
+
+
+def test_a_stored_run_tells_of_its_certificate(tmp_path):
+    out = tmp_path / "run"
+    said = call("run", "pendulum", "--until", "2.0", "--certify", "--out", out).output
+    assert "Proved until t = 2 s" in said
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert 'id="certificate"' in page
+    assert "half-width of" in page
+    entry = json.loads((out / "report.json").read_text(encoding="utf-8"))["certificate"]
+    assert entry["until"] == 2.0
+    assert max(entry["largest"][name] for name in entry["states"]) < 1e-20
 
 
 def test_a_driven_motion_late_in_time_contains_the_closed_form():

@@ -39,8 +39,12 @@ class RunCertificate:
     ----------
     times
         (k,) the sample times that it covers, s.
+    states
+        The names of the states.
     centres, radii
-        Name -> (k,) the middle and the half-width of each state.
+        Name -> (k,) the middle and the half-width of each state, reaction, output and invariant;
+        those with a jump in themselves or in a derivative are left out. Infinitely wide where a
+        quantity has a pole.
     offsets
         Name -> (k,) what the middle is in addition to the double `centres`.
     events
@@ -54,6 +58,7 @@ class RunCertificate:
     """
 
     times: np.ndarray
+    states: tuple[str, ...]
     centres: Mapping[str, np.ndarray]
     radii: Mapping[str, np.ndarray]
     offsets: Mapping[str, np.ndarray]
@@ -69,14 +74,14 @@ class RunCertificate:
         return not self.message
 
     def bounds(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return doubles that bound a state from below and above at the samples.
+        """Return doubles that bound a certified quantity from below and above at the samples.
 
         Raises
         ------
         UnknownNameError
-            There is no such state.
+            There is no such quantity.
         """
-        check_names("state", [name], self.centres)
+        check_names("certified quantity", [name], self.centres)
         width = np.abs(self.offsets[name]) + self.radii[name]
         low = np.nextafter(self.centres[name] - width * (1.0 + 1e-15), -np.inf)
         return low, np.nextafter(self.centres[name] + width * (1.0 + 1e-15), np.inf)
@@ -84,14 +89,15 @@ class RunCertificate:
     @property
     def width(self) -> float:
         """The largest half-width of a state at a sample."""
-        return max((float(np.max(r, initial=0.0)) for r in self.radii.values()), default=0.0)
+        widths = (float(np.max(self.radii[name], initial=0.0)) for name in self.states)
+        return max(widths, default=0.0)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
         boxes = {"centres": self.centres, "offsets": self.offsets, "radii": self.radii}
         return {
-            "until": self.until,
-            "message": self.message,
+            **{name: getattr(self, name) for name in ("until", "message", "steps", "seconds")},
+            "states": list(self.states),
             "events": [asdict(event) for event in self.events],
             "times": self.times.tolist(),
             **{kind: {n: row.tolist() for n, row in of.items()} for kind, of in boxes.items()},
