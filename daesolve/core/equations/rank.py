@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from daesolve.core.equations.conservation import SLOWEST
 from daesolve.core.equations.consistency import list_residuals, smallest_residuals
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.projection import Projection, levels, metrics
@@ -294,7 +295,8 @@ def _check_agreement(
         for (t, x), sizes in zip(samples, terms, strict=True):
             scaled = scaled_constraints(dynamics, t, x, values, rows)
             parts = dynamics.matrices(t, x, values)
-            missed = _missed_accelerations(parts, rows, scaled, sizes[own])
+            largest = float(np.max(np.abs(x[: dynamics.position_count]), initial=0.0))
+            missed = _missed_accelerations(parts, rows, scaled, sizes[own], largest)
             if missed is not None:
                 titles = [f"the acceleration of the goal {name!r}" for name in group]
                 raise _contradiction(dict(zip(titles, missed, strict=True)), t)
@@ -318,11 +320,14 @@ def _missed_accelerations(
     rows: list[int],
     scaling: tuple[np.ndarray, np.ndarray],
     terms: np.ndarray,
+    largest: float,
 ) -> np.ndarray | None:
     """Return the smallest residuals of some dependent goals; None if they agree.
 
     Residuals are compared with the terms of the required accelerations, (rows,), and with those of
-    the freed system: if all of them cancel, only rounding remains.
+    the freed system: if all of them cancel, only rounding remains. At rest without forces all of
+    them are rounding: what would not change the positions, of which the largest is given, at a rate
+    that counts is none.
     """
     scaled, factors = scaling
     if not np.all(np.linalg.norm(scaled, axis=1) > 0.0):
@@ -331,7 +336,8 @@ def _missed_accelerations(
     null = singular_directions(scaled).dependences(RANK_TOLERANCE)
     missed = null @ (null.T @ wanted)
     free = np.linalg.solve(np.linalg.cholesky(parts["mass"]), parts["force"].ravel())
-    sizes = (np.max(np.abs(wanted)), float(np.linalg.norm(free)), np.max(terms * factors))
+    slow = SLOWEST**2 * largest * float(np.sqrt(np.trace(parts["mass"])))
+    sizes = (np.max(np.abs(wanted)), float(np.linalg.norm(free)), np.max(terms * factors), slow)
     if np.max(np.abs(missed)) <= DISAGREEMENT * max(sizes):
         return None
     return missed / factors

@@ -92,6 +92,17 @@ def test_values_that_leave_a_loop_open_are_refused(
         bar.start_with({"drive_angle": float("nan")})
 
 
+def test_a_loop_at_rest_without_gravity_stays_where_it_is(tmp_path: Path) -> None:
+    """Its surplus constraints agree to rounding, though nothing else has a size there."""
+    text = FOUR_BAR.replace("<option", '<option gravity="0 0 0"')
+    text = text.replace("</mujoco>", NO_CONTACTS + "</mujoco>")
+    mechanism = ds.multibody.read(written(tmp_path, "bar", text))
+    guess = mechanism.start_with({"drive_angle": 0.3})
+    run = ds.solve(mechanism.system(), 0.1, guess=guess, redundant="minimum-norm", at=[0.0, 0.1])
+    assert run["drive_angle"][-1] == pytest.approx(0.3, abs=1e-12)
+    assert run["drive_rate"][-1] == pytest.approx(0.0, abs=1e-12)
+
+
 @pytest.mark.slow
 def test_runs_begin_with_the_given_values(bar: ds.multibody.FileMechanism, tmp_path: Path) -> None:
     run = ds.problem(str(bar.path)).case().solve(0.01, {"drive_rate": 3.0}, at=[0.0, 0.01])
