@@ -1,5 +1,7 @@
 """Guards along steps that are judged at their ends: none may be missed, none invented."""
 
+from types import SimpleNamespace
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -7,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import daesolve as ds
+from daesolve.core.equations.elimination.saddle import SHARED_ROUNDING
+from daesolve.core.solvers.guards import _noise
 from tests.systems import WITHOUT_ASSIMULO
 
 EPSILON = np.finfo(float).eps
@@ -255,3 +259,15 @@ def test_a_zero_far_below_the_terms_of_its_guard_is_no_rounding(solver, swing):
     # Twice the unit in the last place of 1e6, over the slope, which is the swing; 1e-9 of steps.
     tolerance = EPSILON * far / swing + 1e-9
     assert moments(run) == pytest.approx(np.pi * (np.arange(6) + 0.5), abs=tolerance)
+
+
+def test_the_rounding_of_shared_loads_is_that_of_the_largest():
+    """Loads that are shared come from one solution, which is exact to a part of its largest."""
+    problem = SimpleNamespace(plan=SimpleNamespace(proximal=True), borne=(1, 2))
+    gap, small, large = 0.3, 1e-6, 1e3
+    values = np.tile([gap, small, -large], (5, 1))
+    noise = _noise(problem, SimpleNamespace(noise=0.0), values)
+    assert noise[0] == 0.0
+    assert noise[1] == noise[2] == SHARED_ROUNDING * large
+    coarse = _noise(problem, SimpleNamespace(noise=1e-3), values)
+    assert coarse == pytest.approx([1e-3 * gap, SHARED_ROUNDING * large, 1e-3 * large])

@@ -88,7 +88,8 @@ class FlatZeros(Watch):
         hit, start, p
             The passage, the start of the segment, s, and the values in it.
         """
-        evaluate, problem, guard = guard_evaluator(self._problem), self._problem, hit.index
+        evaluate, guard = guard_evaluator(self._problem), hit.index
+        problem = self._problem.in_mode(p)
         here = float(evaluate(hit.time, hit.state, p)[1][guard])
         if abs(here) > SLOW * self._fastest[guard]:
             return False
@@ -124,8 +125,8 @@ class FlatZeros(Watch):
         )
 
     def _look(self, name: str, hit: EventHit, span: float, p: np.ndarray) -> None:
-        evaluate = guard_evaluator(self._problem)
-        along = np.asarray(self._problem.rhs(hit.time, hit.state, p)).ravel()
+        evaluate, problem = guard_evaluator(self._problem), self._problem.in_mode(p)
+        along = np.asarray(problem.rhs(hit.time, hit.state, p)).ravel()
 
         def rate(back: float) -> float:
             _, rates = evaluate(hit.time - back, hit.state - back * along, p)
@@ -136,16 +137,11 @@ class FlatZeros(Watch):
         allowed = LOST * abs(before)
         if abs(here) < allowed and abs(between) < allowed:
             self.flat[name] = hit.time
-        elif here * (before - here) > 0.0 and self._depends(hit.index):
+        elif here * (before - here) > 0.0 and _depends(problem, hit.index):
             further = here**2 * abs(far) / (2.0 * abs(before - here))
-            terms = sizes_of_terms(self._problem, hit.time, hit.state, p)
+            terms = sizes_of_terms(problem, hit.time, hit.state, p)
             if further <= self._accuracy * terms[hit.index]:
                 self.grazed[name] = hit.time
-
-    def _depends(self, guard: int) -> bool:
-        """Return whether a guard has the errors of states; one of time alone has none."""
-        t, x, p = (self._problem.guards.sx_in(k) for k in range(3))
-        return bool(ca.depends_on(self._problem.guards(t, x, p)[guard], x))
 
     def notes(self, *, ended: bool) -> list[str]:
         """Return notes that name these guards."""
@@ -176,3 +172,9 @@ class FlatZeros(Watch):
             for kind in ("found", "grazed")
         )
         self._judge()
+
+
+def _depends(problem: OdeProblem, guard: int) -> bool:
+    """Return whether a guard has the errors of states; one of time alone has none."""
+    t, x, p = (problem.guards.sx_in(k) for k in range(3))
+    return bool(ca.depends_on(problem.guards(t, x, p)[guard], x))
