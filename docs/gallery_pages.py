@@ -94,6 +94,7 @@ GROUPS = {
         "bouncing-ball-3d",
         "tripod",
         "free-roller",
+        "quadruped",
     ],
     "Periodic motions": [
         "bouncing-ball",
@@ -133,6 +134,7 @@ IN_DEPTH = {
         "spinning-top",
         "pendulum-chain",
     ],
+    "robot-problems": ["quadruped"],
     "omni-friction": ["omni-friction", "omni-inertialess"],
     "omni-rolling": ["omni-rolling"],
     "omni-laws": ["omni-laws"],

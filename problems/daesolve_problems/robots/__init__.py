@@ -1,0 +1,1 @@
+"""Robots with motors, from model files: they land, stand, and are pushed."""
