@@ -8,16 +8,17 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from benchmarks.common.attempts import untyped
 from benchmarks.common.processes import write
 from benchmarks.common.timing import processor_seconds
+from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.solving.solving import solve
 from daesolve.multibody import read
-from daesolve.multibody.model_files import FileMechanism, Freedom
+from daesolve.multibody.model_files import ContactKind, FileMechanism, Freedom
 from daesolve.multibody.model_files.contacts import GeomContacts
 from daesolve.multibody.model_files.file_mechanism import mechanism_of
 from daesolve.multibody.model_files.kinematics import matrix_of
@@ -48,6 +49,8 @@ class Measurement:
     ----------
     name
         Name of the file, with its directory.
+    kind
+        Of its contacts, "rigid" or "none"; limits act with both.
     bodies, joints, rows, contacts
         Groups that move as one piece, joint speeds, rows of equalities, and contacts of geoms.
     solver
@@ -80,6 +83,7 @@ class Measurement:
     """
 
     name: str
+    kind: ContactKind = "rigid"
     bodies: int = 0
     joints: int = 0
     rows: int = 0
@@ -187,8 +191,9 @@ def _accelerations(
 
 def start_values(mechanism: FileMechanism) -> dict[str, float]:
     """Return random speeds of all joints within limits, with free bodies lifted off planes."""
+    # In the middle, not at the limit, beyond which closing the loops might move it again.
     values = {
-        name: within_limits(freedom, value)
+        name: float(np.mean(freedom.joint.range))
         for freedom in mechanism.freedoms.values()
         if freedom.outputs
         for name, value in freedom.start_values.items()
@@ -212,25 +217,26 @@ def start_values(mechanism: FileMechanism) -> dict[str, float]:
     return values | {name: usual[name] + lift + CLEARANCE for name in heights}
 
 
-def measured(file: Path, until: float) -> Iterator[Measurement]:
+def measured(file: Path, until: float, kind: ContactKind) -> Iterator[Measurement]:
     """Read, prepare and run a file, from its start with random speeds.
 
     What is known so far is yielded before anything that may take too long.
     """
     begun = _processor()
-    mechanism = read(file)
+    mechanism = read(file, contacts=kind)
     known = Measurement(
         title(file),
+        kind,
         contacts=len(mechanism.touching.parts),
         left_out=tuple(_counted(entry) for entry in mechanism.left_out),
         reason="it was not prepared",
     )
     yield known
     values = start_values(mechanism)
-    refereed(file, SHORT, initial=values, halvings=0, samples=1)
+    refereed(file, SHORT, initial=values, halvings=0, samples=1, contacts=kind)
     took = f"it was prepared in {_processor() - begun:.0f} s, but its run did not end"
     yield replace(known, reason=took)
-    report = refereed(file, until, initial=values, halvings=0)
+    report = refereed(file, until, initial=values, halvings=0, contacts=kind)
     known = _of_report(known, report, _processor() - begun)
     yield known
     if not known.reason:
@@ -276,12 +282,13 @@ def _deepest(touches: Touches, part: slice) -> float | None:
 
 
 def _again(report: RefereeReport, until: float) -> float:
-    """Return the processor seconds of daesolve's run, once more, per second of motion."""
+    """Return the processor seconds of daesolve's run, per second of motion, all being built."""
     mechanism, start = report.mechanism, report.start
     values = mechanism.values_at(start.qpos, start.qvel)
     system = mechanism.system()
-    seconds, _ = processor_seconds(
-        lambda: solve(
+
+    def run() -> Trajectory:
+        return solve(
             system,
             until,
             guess=mechanism.start_from(start.qpos, start.qvel),
@@ -290,7 +297,9 @@ def _again(report: RefereeReport, until: float) -> float:
             at=[until],
             redundant="minimum-norm",
         )
-    )
+
+    run()
+    seconds, _ = processor_seconds(run)
     return seconds / until
 
 
@@ -299,14 +308,16 @@ def _processor() -> float:
     return sum(os.times()[:4])
 
 
-def _all(file: Path, until: float, limit: int) -> Iterator[Measurement]:
+def _all(file: Path, until: float, limit: int, kind: ContactKind) -> Iterator[Measurement]:
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
     found = None
-    for found in measured(file, until):
+    for found in measured(file, until, kind):
         yield found
     if found is not None and not found.reason:
         yield replace(found, acceleration=acceleration_error(file))
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), _all(Path(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])))
+    results, model, horizon, most, *kinds = sys.argv[1:]
+    (way,) = [one for one in get_args(ContactKind) if one in kinds]
+    write(Path(results), _all(Path(model), float(horizon), int(most), way))
