@@ -1,5 +1,6 @@
 """Thrown bodies and limits by both programs: against closed forms, and MuJoCo's softness."""
 
+from dataclasses import replace
 from math import e, sqrt
 
 import numpy as np
@@ -7,10 +8,13 @@ import pytest
 
 from daesolve.multibody import read
 from daesolve.multibody.referee import refereed
-from daesolve.multibody.referee.barriers import Barriers, TouchLog
+from daesolve.multibody.referee.barriers import Barriers, Touches, TouchLog
 from daesolve.multibody.referee.engine import CommonStart, Gauge, compiled_with, harden
-from daesolve.multibody.referee.mujoco_run import stepped
+from daesolve.multibody.referee.mujoco_run import Motion, stepped
 from daesolve.multibody.referee.refereeing import RefereeReport
+from daesolve.multibody.referee.verdict import side
+from daesolve.reporting import referee_document
+from daesolve.reporting.refereeing import runs_table, sentences, touches_table
 
 pytest.importorskip("mujoco")
 G, DROP, MU, SPEED = 9.81, 0.3, 0.4, 1.5
@@ -182,3 +186,35 @@ def test_a_bar_comes_to_its_limit_at_the_time_of_the_quadrature_and_stays_there_
         depth = other.motion.touches.depths[upper]
         assert 0.0 < depth <= speed * (2 * step / e + step)
         assert abs(other.motion.touches.first[upper] - time) <= 3 * step
+
+
+@pytest.mark.slow
+def test_the_document_says_how_far_when_and_that_soft_limits_need_not_converge(bar):
+    document = referee_document(bar.verdict)
+    own, soft, _ = document["runs"]
+    assert own["touches"]["pin_upper"]["first"] == bar.own.motion.touches.first[-1]
+    assert soft["touches"]["pin_lower"]["first"] is None
+    assert soft["energy_drift"] is None
+    assert own["energy_drift"] <= 1e-13
+    heads = runs_table(document).heads
+    assert "passes by" in heads
+    assert "0.0001 m apart at" in heads
+    assert "loop gap" not in heads
+    listed = touches_table(document)
+    assert listed is not None
+    assert [row[0] for row in listed.rows] == ["pin_upper"]
+    assert any("need not become" in words for words in sentences(document))
+
+
+def test_a_rise_of_the_energy_is_found_with_its_times_and_a_fall_is_none():
+    times, zeros = np.linspace(0.0, 1.0, 11), np.zeros(11)
+    energy = np.array([5.0, 4.0, 3.0, 1.0, 1.5, 3.0, 2.9, 2.0, 2.2, 2.0, 1.0])
+    touched = Touches(np.array([0.1]), np.array([0.3]))
+    places = np.zeros((11, 1, 3))
+    motion = Motion(times, places, energy, zeros, np.zeros((11, 0)), touched, 4.0, 0.0)
+    found = side("MuJoCo", "Euler", 0.1, motion, [], 4.0)
+    assert found.growth == pytest.approx((3.0 - 1.0) / 4.0)
+    assert found.grows == pytest.approx((0.3, 0.5))
+    assert found.drift is None
+    falls = replace(motion, energy=np.sort(energy)[::-1])
+    assert side("MuJoCo", "Euler", 0.1, falls, [], 4.0).growth == 0.0
