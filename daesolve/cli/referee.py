@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -41,8 +41,11 @@ def referee(
         ),
     ] = False,
     contacts: Annotated[
-        ContactKind,
-        typer.Option(help="How geoms touch in daesolve; none switches them off in MuJoCo, too."),
+        str,
+        typer.Option(
+            metavar="KIND",
+            help="How geoms touch: rigid, compliant, or none, also in MuJoCo.",
+        ),
     ] = "rigid",
     out: Annotated[
         Path | None, typer.Option(help="Directory for report.html and report.json.")
@@ -58,7 +61,7 @@ def referee(
         reporting.make_empty(out)
     found = refereed(
         file, until, case=case, initial=given, step=step, tolerance=tolerance, hard=hard,
-        contacts=contacts,
+        contacts=cast(ContactKind, contacts),  # what is none is refused
     )  # fmt: skip
     document = reporting.referee_document(found.verdict)
     written: Path | None = None

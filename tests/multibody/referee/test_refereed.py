@@ -120,6 +120,7 @@ def test_a_motion_of_mujoco_that_breaks_down_is_reported_and_compared_as_far_as_
         ({"until": float("nan")}, OutOfRangeError, "the horizon"),
         ({"halvings": -1}, OutOfRangeError, "halvings"),
         ({"samples": 0}, OutOfRangeError, "samples"),
+        ({"contacts": "soft"}, UnknownNameError, "'compliant', 'none', 'rigid'"),
     ],
 )
 def test_what_has_no_meaning_is_refused_before_anything_runs(file, words, kind, said):
