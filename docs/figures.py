@@ -8,8 +8,9 @@ from the closed form.
 
 `tipping-block.svg` for the page on contacts: a pushed block that tips and rocks to rest.
 
-`driven-pendulum.svg`, `controlled-cart.svg` and `measured-force.svg` for the pages on driven
-systems: torques as numbers and expressions, a sampled law, and a force from measured points.
+`driven-pendulum.svg`, `controlled-cart.svg`, `swing-up.svg` and `measured-force.svg` for the pages
+on driven systems: torques as numbers and expressions, a sampled law, the least torque that lifts a
+pendulum, and a force from measured points.
 
 `motion.webp` for the first page: three problems in motion. All other figures show what the code of
 their own pages computes (`page_figures.py`, `theory_figures.py`).
@@ -21,6 +22,7 @@ periods double with the slope.
 friction and impacts take, with friction and without slip.
 """
 
+import math
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -202,6 +204,31 @@ def controlled_cart() -> None:
     _written(figure, panels, "controlled-cart")
 
 
+def swing_up() -> None:
+    """Draw a pendulum that rises with a torque that could not hold it level."""
+    q, u = ds.coordinates(phi="rad"), ds.inputs(torque="N m")
+    pendulum = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.phi**2 / 2,
+        potential=-9.81 * ca.cos(q.phi),
+        force={"phi": u.torque},
+        inputs=u,
+    )
+    found = ds.optimise(
+        pendulum,
+        lambda now: now["torque"] ** 2,
+        time=3.0,
+        end={"phi": math.pi, "phi_dot": 0.0},
+        bounds={"torque": (-5.0, 5.0)},
+    )
+    figure, panels = plt.subplots(2, 1, figsize=(5.2, 4.2), layout="constrained", sharex=True)
+    panels[0].plot(found.run.times, found["torque"], color=COLOURS[0])
+    panels[1].plot(found.run.times, found["phi"], color=COLOURS[0])
+    panels[0].set(ylabel="torque (N m)")
+    panels[1].set(ylabel="angle (rad)", xlabel="t (s)")
+    _written(figure, panels, "swing-up")
+
+
 def measured_force() -> None:
     """Draw three kinds of tables over a few points, and how a cart responds to them."""
     generator = np.random.default_rng(1)
@@ -379,6 +406,7 @@ FIGURES: dict[str, Callable[[], None]] = {
     "tipping-block": tipping_block,
     "driven-pendulum": driven_pendulum,
     "controlled-cart": controlled_cart,
+    "swing-up": swing_up,
     "measured-force": measured_force,
     "stepped-linkage": stepped_linkage,
     "prescribed-linkage": prescribed_linkage,

@@ -113,7 +113,8 @@ class ControlledEquations:
             for k, label in enumerate(function.outputs[name].names):
                 found[label] = column[k]
         found |= {name: p[k] for k, name in enumerate(self.values)}
-        return found | {name: x[k] for k, name in enumerate(self.states)}
+        found |= {name: x[k] for k, name in enumerate(self.states)}
+        return found
 
     def of(self, name: str, expressions: Sequence[Expression]) -> ca.Function:
         """Return expressions of quantities as a function of (t, x, p).

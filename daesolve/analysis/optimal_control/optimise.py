@@ -144,22 +144,20 @@ def optimise(
     sizes = _sizes(task, begun)
     limit = {"ipopt.max_iter": iterations}
     motion = search(task, mesh, sizes, _guesses(task, mesh, begun), limit)
-    notes: list[str] = []
     costs: list[float] = []
-    for round_ in range(refinements + 1):
+    while True:
         sizes = _sizes(task, motion)
         shown = replay(system, task, mesh, motion, sizes, given, {})
         gain = _change(costs, shown.cost)
         costs.append(shown.cost)
         if _agrees(shown, gain, tolerance):
             break
-        if round_ == refinements:
+        if len(costs) > refinements:
             raise _refusal(shown, gain, tolerance)
         mesh, begun = _finer(task, mesh, motion, sizes)
         motion = search(task, mesh, sizes, iter([begun]), {**limit, **NEAR})
     if verify:
         shown = replay(system, task, mesh, motion, sizes, given, {"verify": True})
-    mesh = replace(mesh, nodes=tuple(motion.nodes.tolist()))
     return Optimum(
         shown.cost,
         motion.duration,
@@ -171,7 +169,6 @@ def optimise(
         shown.excesses,
         mesh,
         tuple(costs),
-        tuple(notes),
     )
 
 

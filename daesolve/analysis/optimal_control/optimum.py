@@ -45,8 +45,6 @@ class Optimum:
         The last mesh.
     costs
         The costs of the meshes.
-    notes
-        What was chosen.
     """
 
     cost: float
@@ -59,7 +57,6 @@ class Optimum:
     excesses: Mapping[str, float]
     mesh: Mesh
     costs: tuple[float, ...]
-    notes: tuple[str, ...]
 
     def __post_init__(self) -> None:
         suggest_names(self, controls="control", parameters="parameter", excesses="bound or end")

@@ -89,7 +89,7 @@ def replay(
     own = (np.abs(at_nodes - motion.states) / sizes[:, None]).max(axis=0)
     between = np.searchsorted(times, inner.ravel())
     p = np.tile(equations.defaults[:, None], (1, inner.size))
-    for place, value in zip(task.places[1], motion.unknowns, strict=True):
+    for place, value in zip(task.places[1], motion.unknowns.tolist(), strict=True):
         p[place] = value
     shown = mesh.controls_at((roots + 1.0) / 2.0)
     for place, rows in zip(task.places[0], motion.controls, strict=True):
@@ -103,7 +103,7 @@ def replay(
         last = p[:, -1].copy()
         for place, rows in zip(task.places[0], motion.controls, strict=True):
             last[place] = rows[-1, -1]
-        cost += float(task.final(nodes[-1], at_nodes[:, -1], last))
+        cost += float(np.asarray(task.final(nodes[-1], at_nodes[:, -1], last)).item())
     cost += motion.duration if task.shortest else 0.0
     excesses, beyond = _excesses(task, at_nodes, inner, x, p)
     return Replay(run, cost, own, excesses, beyond)
@@ -142,11 +142,12 @@ def controls_of(task: Task, mesh: Mesh, motion: Motion) -> dict[str, ca.SX]:
     found: dict[str, ca.SX] = {}
     for name, rows in zip(task.controls.names, motion.controls, strict=True):
         sampled = mesh.controls_at(mesh.points) @ rows
-        powers = np.linalg.solve(np.vander(mesh.points, increasing=True), sampled)
+        monomials: np.ndarray = mesh.points[:, None] ** np.arange(mesh.degree + 1)
+        powers = np.array(np.linalg.solve(monomials, sampled), dtype=np.float64)
         powers /= np.diff(nodes) ** np.arange(mesh.degree + 1)[:, None]
         tables = [
             table(f"{name}_{k}", nodes, np.append(row, row[-1]), "steps")(time)
-            for k, row in enumerate(powers)
+            for k, row in enumerate(list(powers))
         ]
         found[name] = horner(tables, time - begins) if mesh.degree else tables[0]
     return found

@@ -16,7 +16,6 @@ from daesolve.analysis.optimal_control.controlled_equations import (
     Expression,
 )
 from daesolve.analysis.state_field import kernel
-from daesolve.core.encoding import is_mapping
 from daesolve.core.equations.consistency import complete_start
 from daesolve.core.system.consistent_state import check_system, consistent_state, parameter_values
 from daesolve.core.system.driving import driven
@@ -160,6 +159,7 @@ def pose_task(
     equations = ControlledEquations(system, began, numbers)
     x = np.array([began[name] for name in states])
     repeated = [states.index(n) for n in periodic]
+    _refuse_controlled_constraints(equations, names)
     where = _Ends(equations, begin, x, first, last, free, repeated, nearby[1])
     duration = _range("the time", time)
     if not 0.0 < duration[1] < math.inf or duration[0] < 0.0:
@@ -186,6 +186,17 @@ def pose_task(
         running,
         final,
     )
+
+
+def _refuse_controlled_constraints(equations: ControlledEquations, names: Sequence[str]) -> None:
+    t, x, p = (equations.constraints.sx_in(k) for k in range(3))
+    rows = equations.constraints(t, x, p)
+    for name in names:
+        if ca.depends_on(rows, p[equations.values.index(name)]):
+            raise UnsupportedError(
+                f"the control {name!r} is in a constraint, so its rates would be controls, too: "
+                "let it be a coordinate with a velocity that a control drives"
+            )
 
 
 def _quantity(name: str) -> Expression:
@@ -237,9 +248,9 @@ def _range(what: str, value: object) -> tuple[float, float]:
     """Return a number, or a pair of numbers that may be infinite, as a pair."""
     if is_number(value):
         return float(value), float(value)
-    pair = tuple(value) if isinstance(value, tuple | list) and not is_mapping(value) else ()
-    if len(pair) == 2 and all(isinstance(x, int | float | np.number) for x in pair):
-        low, high = map(float, pair)
+    pair = list(cast("Sequence[Any]", value)) if isinstance(value, tuple | list) else []
+    if len(pair) == 2 and all(isinstance(one, int | float | np.number) for one in pair):
+        low, high = float(pair[0]), float(pair[1])
         if low <= high and low < math.inf and high > -math.inf:
             return low, high
     raise OutOfRangeError(

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from daesolve.analysis.optimal_control.task import Limits, Task
+from daesolve.core.posing.symbols import symbol
 
 LOW, HIGH = 1, 2
 PUSH = 1e-2
@@ -287,10 +288,10 @@ class Transcription:
         task, mesh, equations = self.task, self.mesh, self.task.equations
         count, inputs = len(self._sizes), len(task.controls.names)
         c, a, b = gauss(mesh.stages)
-        x, stages = ca.SX.sym("x", count), ca.SX.sym("X", count * mesh.stages)  # pyright: ignore[reportArgumentType]
-        u = ca.SX.sym("u", inputs * (mesh.degree + 1))  # pyright: ignore[reportArgumentType]
-        s = ca.SX.sym("s", len(task.unknowns.names))  # pyright: ignore[reportArgumentType]
-        t, h = ca.SX.sym("t"), ca.SX.sym("h")
+        x, stages = symbol("x", count), symbol("X", count * mesh.stages)
+        u = symbol("u", inputs * (mesh.degree + 1))
+        s = symbol("s", len(task.unknowns.names))
+        t, h = symbol("t"), symbol("h")
         shown = ca.reshape(u, inputs, mesh.degree + 1) @ ca.DM(mesh.controls_at(c).T)
         at = [stages[k * count : (k + 1) * count] for k in range(mesh.stages)]
         moments = [t + h * own for own in c]
@@ -317,29 +318,29 @@ class Transcription:
         times = task.begin + self.duration * self.nodes.T
         lengths = times[1:] - times[:n]
         unknowns = ca.repmat(self.unknowns, 1, n)
-        found = self._interval().map(n)(
-            begins, self.stages, self.controls, unknowns, times[:n], lengths
-        )
+        given = [begins, self.stages, self.controls, unknowns, times[:n], lengths]
+        found: list[ca.MX] = list(self._interval().map(n).call(given))
         defects, arrived, costs, path = found
-        self._require(ca.vec(defects), *_zeros(defects.numel()))
+        self._require(ca.MX(ca.vec(defects)), *_zeros(defects.numel()))
         rows = equations.constraints.numel_out(0)
-        gaps = (ends - arrived) / ca.DM(np.tile(sizes[:, None], (1, n)))
+        gaps = ca.MX((ends - arrived) / ca.DM(np.tile(sizes[:, None], (1, n))))
         if rows:
             # A projection that is no small error could reach another branch of the constraints.
             grips = np.asarray(equations.grips(task.begin, task.began, equations.defaults)) * sizes
             norms = np.linalg.norm(grips, axis=1)
             most = np.tile(PUSH / np.where(norms > PUSH, norms, 1.0), n)
             pushes = ca.reshape(self._variable(rows * n, -most, most), rows, n)
-            p = ca.SX.sym("p", len(task.unknowns.names))  # pyright: ignore[reportArgumentType]
-            x, y = (ca.SX.sym(name, len(sizes)) for name in "xy")  # pyright: ignore[reportArgumentType]
-            t, m = ca.SX.sym("t", 2), ca.SX.sym("m", rows)  # pyright: ignore[reportArgumentType]
+            p = symbol("p", len(task.unknowns.names))
+            x, y = (symbol(name, len(sizes)) for name in "xy")
+            t, m = symbol("t", 2), symbol("m", rows)
             values = self._values(ca.SX.zeros(len(task.controls.names)), p)
             grip = ca.reshape(ca.SX(equations.grips(t[0], x, values)), rows, len(sizes))
             pushed = (grip * ca.repmat(ca.DM(sizes).T, rows, 1)).T @ m
             closure = equations.constraints(t[1], y, values)
             on = ca.Function("on", [x, y, p, t, m], [pushed, closure], {"cse": True})
             both = ca.vertcat(times[:n], times[1:])
-            pushed, closed = on.map(n)(begins, ends, unknowns, both, pushes)
+            closing: list[ca.MX] = list(on.map(n).call([begins, ends, unknowns, both, pushes]))
+            pushed, closed = closing
             gaps -= pushed
             self._require(ca.vec(closed), *_zeros(rows * n))
         self._require(ca.vec(gaps), *_zeros(gaps.numel()))
@@ -350,7 +351,7 @@ class Transcription:
             low, high = (self._tiled(part, mesh.stages) for part in self._limits_of("path"))
             self._ask(
                 limits.names * tiles,
-                ca.vec(path) / scale,
+                ca.MX(ca.vec(path) / scale),
                 low / scale.full().ravel(),
                 high / scale.full().ravel(),
             )
@@ -364,17 +365,17 @@ class Transcription:
             low, high = task.end.low[asked], task.end.high[asked]
             own = sizes[asked]
             titles = [f"the end of {names[k]}" for k in asked]
-            self._ask(titles, last[asked] / ca.DM(own), low / own, high / own)
+            self._ask(titles, ca.MX(last[asked] / ca.DM(own)), low / own, high / own)
         periodic = list(task.periodic)
         if periodic:
-            gap = (last - first)[periodic] / ca.DM(sizes[periodic])
+            gap = ca.MX((last - first)[periodic] / ca.DM(sizes[periodic]))
             self._ask([f"the period of {names[k]}" for k in periodic], gap, *_zeros(len(periodic)))
         if task.closures:
             closed = task.equations.constraints(task.begin, first, self._last_values())
             self._require(closed[list(task.closures)], *_zeros(len(task.closures)))
         if task.along.names:
             moment, limits = task.begin + self.duration, task.along
-            path = task.path(moment, last, self._last_values()) / ca.DM(limits.sizes)
+            path = ca.MX(task.path(moment, last, self._last_values()) / ca.DM(limits.sizes))
             self._ask(limits.names, path, limits.low / limits.sizes, limits.high / limits.sizes)
         if task.final is not None:
             self._cost += task.final(task.begin + self.duration, last, self._last_values())

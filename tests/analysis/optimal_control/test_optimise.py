@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -21,7 +23,7 @@ def cart() -> ds.MechanicalSystem:
     return ds.MechanicalSystem(q, p, kinetic=kinetic, force={"x": u.force}, inputs=u)
 
 
-def effort(now: dict[str, ca.SX]) -> ca.SX:
+def effort(now: Mapping[str, ca.SX]) -> ca.SX:
     """What is integrated: the square of the force."""
     return now["force"] ** 2
 
@@ -165,10 +167,11 @@ def test_an_infeasible_task_names_what_is_missed_most(cart: ds.MechanicalSystem)
     ],
 )
 def test_bad_input_is_refused(
-    cart: ds.MechanicalSystem, given: dict[str, object], error: type[Exception], message: str
+    cart: ds.MechanicalSystem, given: dict[str, Any], error: type[Exception], message: str
 ) -> None:
+    usual: dict[str, Any] = {"objective": effort, "time": 1.0, "end": {"x": 1.0}}
     with pytest.raises(error, match=message):
-        ds.optimise(cart, **{"objective": effort, "time": 1.0, "end": {"x": 1.0}, **given})
+        ds.optimise(cart, **{**usual, **given})
 
 
 @pytest.mark.slow
