@@ -29,6 +29,10 @@ from daesolve.core.system.system import System
 from daesolve.errors import NoOptimumError, OutOfRangeError, check_names
 
 
+BEYOND = 100.0
+"""By how much more than the cost may change a bound may be exceeded between points."""
+
+
 def optimise(
     system: System,
     objective: Objective | Expression | str = "time",
@@ -95,8 +99,9 @@ def optimise(
         The degree of the controls' polynomials on each interval, by default `stages - 1`; with 0
         they are steps, which are held.
     tolerance
-        The mesh is refined until the run agrees with the motion, the cost changes, and bounds are
-        exceeded by less than this, relative to their sizes.
+        The mesh is refined until the run differs from the motion, and the cost changes, by less
+        than this, relative to their sizes; and bounds of states are exceeded by less than a hundred
+        times this between the points where they are imposed.
     refinements, iterations
         The most meshes after the first one, and iterations on each.
     verify
@@ -228,7 +233,8 @@ def _change(costs: Sequence[float], cost: float) -> float:
 
 
 def _agrees(shown: Replay, gain: float, tolerance: float) -> bool:
-    return max(float(shown.differences.max()), float(shown.beyond.max()), gain) <= tolerance
+    agrees = max(float(shown.differences.max()), gain) <= tolerance
+    return agrees and float(shown.beyond.max()) <= BEYOND * tolerance
 
 
 def _refusal(shown: Replay, gain: float, tolerance: float) -> NoOptimumError:

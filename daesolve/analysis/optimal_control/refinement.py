@@ -29,11 +29,15 @@ def refined(task: Task, mesh: Mesh, motion: Motion) -> tuple[Mesh, Arcs]:
     """
     nodes = motion.nodes
     whole = np.sort(np.concatenate([nodes, (nodes[1:] + nodes[:-1]) / 2.0]))
-    arcs = [_arcs(*bounded) for bounded in _bounded(task, mesh, motion)]
+    bounded = list(_bounded(task, mesh, motion))
+    arcs = [_arcs(*own) for own in bounded]
     count = len(task.controls.names)
+    places = nodes[:-1] + np.diff(nodes) * _path_points(mesh)[:, None]
+    touches = [_touches(*own, places, whole) for own in bounded[count:]]
     found = Arcs(
         np.array(arcs[:count], dtype=int).reshape(count, len(whole) - 1),
         np.array(arcs[count:], dtype=int).reshape(-1, len(whole) - 1),
+        np.array(touches, dtype=int).reshape(-1, len(whole)),
     )
     finer = Mesh(tuple(whole.tolist()), found.switches, mesh.stages, mesh.degree)
     return finer, found
@@ -62,13 +66,38 @@ def _arcs(low: float, high: float, values: np.ndarray) -> np.ndarray:
     return found
 
 
+def _touches(
+    low: float, high: float, values: np.ndarray, places: np.ndarray, whole: np.ndarray
+) -> np.ndarray:
+    """Return the nodes, of all in `whole`, near which a bound of the path acts for an instant."""
+    found = np.zeros(len(whole), dtype=int)
+    for number, bound in ((LOW, low), (HIGH, high)):
+        if not np.isfinite(bound):
+            continue
+        near = np.abs(values - bound) <= ACTIVE * max(abs(bound), ACTIVE)
+        on_arc = np.flatnonzero(near.all(axis=0))
+        for k in on_arc:
+            near[:, max(k - 1, 0) : k + 2] = False
+        beside = np.flatnonzero(near.any(axis=0))
+        for group in np.split(beside, np.flatnonzero(np.diff(beside) > 1) + 1):
+            if 0 < len(group) <= 2:
+                middle = places[:, group][near[:, group]].mean()
+                found[1 + int(np.argmin(np.abs(whole[1:-1] - middle)))] = number
+    return found
+
+
+def _path_points(mesh: Mesh) -> np.ndarray:
+    """Return where the path is bounded on an interval: at the points of collocation and its end."""
+    return np.append(gauss(mesh.stages)[0], 1.0)
+
+
 def _bounded(task: Task, mesh: Mesh, motion: Motion) -> Iterator[tuple[float, float, np.ndarray]]:
     """Yield the bounds of each control and path, and its values on each interval, (m, n)."""
     for k, column in enumerate(motion.controls):
         yield task.controls.low[k], task.controls.high[k], column
     if not task.along.names:
         return
-    c = gauss(mesh.stages)[0]
+    c = _path_points(mesh)
     nodes = task.begin + motion.duration * motion.nodes
     moments = nodes[:-1, None] + np.diff(nodes)[:, None] * c
     p = np.tile(task.equations.defaults[:, None], (1, moments.size))
@@ -76,7 +105,8 @@ def _bounded(task: Task, mesh: Mesh, motion: Motion) -> Iterator[tuple[float, fl
         p[place] = value
     for place, rows in zip(task.places[0], motion.controls, strict=True):
         p[place] = (mesh.controls_at(c) @ rows).T.ravel()
-    x = motion.stages.transpose(0, 2, 1).reshape(len(motion.states), -1)
+    states = np.concatenate([motion.stages, motion.states[:, None, 1:]], axis=1)
+    x = states.transpose(0, 2, 1).reshape(len(motion.states), -1)
     values = np.asarray(task.path(moments.reshape(1, -1), x, p))
     for k, row in enumerate(values):
         yield task.along.low[k], task.along.high[k], row.reshape(moments.shape).T

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import casadi as ca
@@ -12,11 +13,13 @@ import numpy as np
 
 from daesolve.analysis.gradients import Objective
 from daesolve.analysis.optimal_control.controlled_equations import (
+    TXP,
     ControlledEquations,
     Expression,
 )
 from daesolve.analysis.state_field import kernel
 from daesolve.core.equations.consistency import complete_start
+from daesolve.core.expressions.translation import function_of
 from daesolve.core.system.consistent_state import check_system, consistent_state, parameter_values
 from daesolve.core.system.driving import driven
 from daesolve.core.system.system import System
@@ -104,6 +107,14 @@ class Task:
     def shortest(self) -> bool:
         """Whether the objective is the duration."""
         return self.running is None and self.final is None
+
+    @cached_property
+    def path_rates(self) -> ca.Function:
+        """(t, x, p) -> the rates of the path, as far as controls do not appear in it."""
+        t, x, p = (self.path.sx_in(k) for k in range(3))
+        path, rates = self.path(t, x, p), self.equations.rates(t, x, p)
+        found = ca.jtimes(path, t, ca.SX(1)) + ca.jtimes(path, x, rates)
+        return function_of("path_rates", [t, x, p], [found], (TXP, ["rates"]))
 
     @property
     def places(self) -> tuple[list[int], list[int]]:

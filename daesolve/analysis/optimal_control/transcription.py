@@ -97,16 +97,20 @@ class Arcs:
     ----------
     controls, path
         (m, n) for the controls and for the path.
+    touches
+        (m, n + 1) for the path at nodes.
     """
 
     controls: np.ndarray
     path: np.ndarray
+    touches: np.ndarray
 
     @property
     def switches(self) -> tuple[int, ...]:
-        """The inner nodes at which a bound begins or ends to act."""
+        """The inner nodes at which a bound begins or ends to act, or is touched."""
         both = np.vstack([self.controls, self.path])
-        return tuple((np.flatnonzero(np.any(np.diff(both, axis=1) != 0, axis=0)) + 1).tolist())
+        found = np.any(np.diff(both, axis=1) != 0, axis=0)
+        return tuple((np.flatnonzero(found | self.touches[:, 1:-1].any(axis=0)) + 1).tolist())
 
 
 def on_arcs(limits: Limits, arcs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -306,6 +310,7 @@ class Transcription:
             for weight, m, X, own in zip(b, moments, at, p, strict=True):
                 cost += weight * h * task.running(m, X, own)
         path = [task.path(m, X, own) for m, X, own in zip(moments, at, p, strict=True)]
+        path.append(task.path(t + h, end, self._values(u[u.numel() - inputs :], s)))
         scaled = ca.vec(defects / ca.DM(self._sizes))
         outputs = [scaled, end, cost, ca.vertcat(ca.SX(0, 1), *path)]
         return ca.Function("interval", [x, stages, u, s, t, h], outputs, {"cse": True})
@@ -346,16 +351,33 @@ class Transcription:
         self._require(ca.vec(gaps), *_zeros(gaps.numel()))
         limits = task.along
         if limits.names:
-            tiles = mesh.stages * n
+            points = mesh.stages + 1
+            tiles = points * n
             scale = ca.DM(np.tile(limits.sizes, tiles))
-            low, high = (self._tiled(part, mesh.stages) for part in self._limits_of("path"))
+            low, high = (self._tiled(part, points) for part in self._limits_of("path"))
+            if self.arcs is not None:
+                touched = on_arcs(limits, self.arcs.touches[:, 1:])
+                for own, at_node in zip((low, high), touched, strict=True):
+                    own.reshape(n, points, -1)[:, -1] = at_node.T
             self._ask(
                 limits.names * tiles,
                 ca.MX(ca.vec(path) / scale),
                 low / scale.full().ravel(),
                 high / scale.full().ravel(),
             )
+            self._touch(times)
         return ca.sum2(costs)
+
+    def _touch(self, times: ca.MX) -> None:
+        """Let the path turn where it touches a bound, so that the node finds this instant."""
+        if self.arcs is None:
+            return
+        task = self.task
+        for row, node in np.argwhere(self.arcs.touches).tolist():
+            values = self._values_after(node - 1)
+            rates = task.path_rates(times[node], self.states[:, node], values)
+            scale = task.along.sizes[row] / self._longest
+            self._require(ca.MX(rates[row] / scale), *_zeros(1))
 
     def _at_ends(self) -> None:
         task, sizes, names = self.task, self._sizes, self.task.equations.states
@@ -371,23 +393,19 @@ class Transcription:
             gap = ca.MX((last - first)[periodic] / ca.DM(sizes[periodic]))
             self._ask([f"the period of {names[k]}" for k in periodic], gap, *_zeros(len(periodic)))
         if task.closures:
-            closed = task.equations.constraints(task.begin, first, self._last_values())
+            closed = task.equations.constraints(task.begin, first, self._values_after(-1))
             self._require(closed[list(task.closures)], *_zeros(len(task.closures)))
-        if task.along.names:
-            moment, limits = task.begin + self.duration, task.along
-            path = ca.MX(task.path(moment, last, self._last_values()) / ca.DM(limits.sizes))
-            self._ask(limits.names, path, limits.low / limits.sizes, limits.high / limits.sizes)
         if task.final is not None:
-            self._cost += task.final(task.begin + self.duration, last, self._last_values())
+            self._cost += task.final(task.begin + self.duration, last, self._values_after(-1))
         if task.shortest:
             self._cost += self.duration
 
-    def _last_values(self) -> ca.MX:
-        """Return p at the end."""
+    def _values_after(self, interval: int) -> ca.MX:
+        """Return p at the end of an interval."""
         values = ca.MX(ca.DM(self.task.equations.defaults))
         inputs = len(self.task.controls.names)
         for k, place in enumerate(self.task.places[0]):
-            values[place] = self.controls[-inputs + k, -1]
+            values[place] = self.controls[k - inputs, interval]
         for k, place in enumerate(self.task.places[1]):
             values[place] = self.unknowns[k]
         return values

@@ -141,6 +141,35 @@ def test_a_double_pendulum_stays_on_its_line() -> None:
     assert found.difference < 1e-10
 
 
+@pytest.mark.slow
+def test_a_load_swings_no_further_than_its_bound() -> None:
+    q, u = ds.coordinates(x="m", sway="rad"), ds.inputs(force="N")
+    rope, load = 2.0, 10.0
+    across = q.dot.x + rope * ca.cos(q.sway) * q.dot.sway
+    up = rope * ca.sin(q.sway) * q.dot.sway
+    crane = ds.MechanicalSystem(
+        q,
+        kinetic=5.0 * q.dot.x**2 / 2 + load * (across**2 + up**2) / 2,
+        potential=-load * 9.81 * rope * ca.cos(q.sway),
+        force={"x": u.force},
+        inputs=u,
+    )
+    found = ds.optimise(
+        crane,
+        effort,
+        time=4.0,
+        end={"x": 5.0, "sway": 0.0, "x_dot": 0.0, "sway_dot": 0.0},
+        bounds={"force": (-40.0, 40.0), "sway": (-0.2, 0.2)},
+        nodes=11,
+        verify=False,
+    )
+    # The motion is its own mirror image in time; it touches the bound once on either side.
+    assert np.max(np.abs(found["sway"])) == pytest.approx(0.2, abs=2e-7)
+    assert np.max(np.abs(found["sway"] + found["sway"][::-1])) < 1e-6
+    # Halved intervals alone come to 1328.09443 on 640, from below.
+    assert found.cost == pytest.approx(1328.094877, rel=1e-8)
+
+
 def test_an_infeasible_task_names_what_is_missed_most(cart: ds.MechanicalSystem) -> None:
     # With 1 N, at most 1/4 m are possible from rest to rest in a second.
     with pytest.raises(InfeasibleTaskError, match=r"misses the end of x by 9\.75"):
