@@ -37,6 +37,8 @@ from daesolve.errors import (
     is_number,
 )
 
+ENOUGH = 1e-9
+"""The change of such differences after which no smaller step is tried."""
 UNSURE = 1e-6
 """The change with the step, relative to the largest entry, beyond which differences of gradients
 show no second derivative."""
@@ -263,7 +265,7 @@ def _differenced(
         ).vector
 
     try:
-        vector, error = differentiated(beside, 0.0, FIRST_STEP)
+        vector, error = differentiated(beside, 0.0, FIRST_STEP, ENOUGH)
     except DaesolveError as refusal:
         raise NoDerivativeError(
             f"the gradient has no derivative along the direction: {refusal}"
