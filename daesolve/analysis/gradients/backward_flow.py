@@ -118,9 +118,11 @@ class BackwardFlow:
         if asked is not None and not fits:
             method = f", because {asked.name} solves only differential-algebraic equations"
             self.method += method
-        tolerance = self.solver.step_tolerance
-        self.limit = max(APART, PER_STEP * tolerance)
-        self.coarse = max(COARSE, PER_STEP**2 * tolerance)
+        tolerance, coarser = self.solver.step_tolerance, prepared.solver.step_tolerance
+        # The states of a run by a coarser solver are off by what all of its steps left.
+        off = PER_STEP * steps * coarser if coarser > tolerance else 0.0
+        self.limit = max(APART, PER_STEP * tolerance, off)
+        self.coarse = max(COARSE, PER_STEP**2 * tolerance, off)
         step = abs(events.record.boundaries[-1].time - prepared.start_time) / steps
         self.step, self.reach = step, FIRST * step
         self.largest, self.compared = largest_states(events), events.compared

@@ -114,3 +114,16 @@ def test_problems_of_the_gallery_have_the_gradients_of_their_forward_derivatives
     apart, way, _ = difference(problem, 0.02)
     assert apart < 1e-10
     assert way == "backwards"
+
+
+@pytest.mark.slow
+def test_a_run_by_a_coarser_solver_goes_back_to_its_own_accuracy():
+    place, options = ds.analysis.Objective(end=lambda now: now["x"]), {"guess": {"y": -0.9}}
+    start, by = {"x": 0.4}, ["gravity", "length"]
+    exact = ds.analysis.gradient(pendulum(), place, 2.0, start, by=by, **options)
+    coarse = ds.analysis.gradient(
+        pendulum(), place, 2.0, start, by=by, formulation=ds.Index2(), **options
+    )
+    assert "carried forwards" not in " ".join(coarse.notes)
+    # The run takes some hundred steps at a tolerance of 1e-10.
+    assert coarse.vector == pytest.approx(exact.vector, rel=1e-7)
