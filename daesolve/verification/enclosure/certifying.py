@@ -22,9 +22,10 @@ from daesolve.core.run.solving.stored_runs import Destination
 from daesolve.core.system.system import System
 from daesolve.errors import OutOfRangeError, UnsupportedError
 from daesolve.verification.enclosure.crossings import NotCertifiedError
-from daesolve.verification.enclosure.enclosing import Enclosure, expected_events
+from daesolve.verification.enclosure.enclosing import Enclosure
 from daesolve.verification.enclosure.exact import flint
 from daesolve.verification.enclosure.exact_constants import with_exact_constants
+from daesolve.verification.enclosure.expected_events import expected_events
 
 
 def certified(system: System, until: float, initial: Any, options: Mapping[str, Any]) -> Trajectory:
@@ -93,6 +94,10 @@ def certificate_of(
         raise OutOfRangeError("a certified run goes forwards in time")
     if any(row.law is not None for row in system.dynamics.drives):
         raise UnsupportedError("a law called in Python cannot be certified: have it traced")
+    if prepared.problem.plan.proximal:
+        raise UnsupportedError(
+            "a certified run needs equations with one solution: set redundant = 'drop'"
+        )
     end = min(run.end_time, prepared.until)
     record = simulate_recorded(replace(prepared, until=end))[1]
     samples = np.unique(run.times)

@@ -11,13 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
-from daesolve.core.events.jumps import JumpFunction
-from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.certificate import CertifiedEvent, RunCertificate
-from daesolve.core.run.integration.record import Happening, RunRecord
 from daesolve.verification.enclosure.crossings import NotCertifiedError, Passage, SetCrossing, cross
 from daesolve.verification.enclosure.equations import (
     CertifiedEquations,
@@ -33,6 +31,7 @@ from daesolve.verification.enclosure.exact import (
     to_exact,
 )
 from daesolve.verification.enclosure.exact_start import ConstraintManifold, exact_start
+from daesolve.verification.enclosure.expected_events import ExpectedEvent
 from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
 from daesolve.verification.enclosure.quantities import Quantities
 from daesolve.verification.enclosure.state_sets import StateSet
@@ -47,75 +46,6 @@ DRAWN = 10
 """After so many steps a set is drawn to the constraints."""
 WIDEST = 0.5
 """The half-width of a state, relative to its size (at least 1), at which nothing is left to say."""
-
-
-@dataclass(frozen=True, eq=False)
-class ExpectedEvent:
-    """An event of the computed run.
-
-    Parameters
-    ----------
-    name
-        Of the event.
-    time
-        About when, s.
-    guard
-        The guard that passes zero.
-    jump, fired
-        The reset, and its argument; None where nothing changes.
-    """
-
-    name: str
-    time: float
-    guard: int
-    jump: JumpFunction | None
-    fired: np.ndarray
-
-
-def expected_events(prepared: Prepared, record: RunRecord) -> list[ExpectedEvent]:
-    """Return the events of a computed run.
-
-    Raises
-    ------
-    NotCertifiedError
-        One of them cannot be enclosed; the message names it.
-    """
-    problem = prepared.problem
-    indices = {event.name: k for k, event in enumerate(problem.events)}
-    firsts = np.concatenate([[0], np.cumsum([event.count for event in problem.events])])
-    found: list[ExpectedEvent] = []
-    for happening in record.events:
-        index = indices.get(happening.name, -1)
-        why = _obstacle(prepared, happening, index)
-        if why:
-            raise NotCertifiedError(f"{happening.name!r}, {why}", before=found)
-        place = happening.fired[0]
-        jump: JumpFunction | None = None
-        if happening.after is not None:
-            assert prepared.transitions is not None
-            jump = prepared.transitions.function((index,))
-        fired = (np.arange(problem.events[index].count) == place).astype(float)
-        guard = int(firsts[index]) + place
-        found.append(ExpectedEvent(happening.name, happening.time, guard, jump, fired))
-    return found
-
-
-def _obstacle(prepared: Prepared, happening: Happening, index: int) -> str:
-    """Return why an event cannot be followed; empty if it can."""
-    if index < 0:
-        return "which is no event of the system"
-    if happening.time <= prepared.start_time:
-        return "which happens at the start"
-    if len(happening.fired) != 1:
-        return "several guards of which pass together"
-    transitions = prepared.transitions
-    if happening.after is not None and (
-        transitions is None
-        or type(transitions.owner(index)) is not ResetLaw
-        or prepared.dynamics.unilateral
-    ):
-        return "after which more than a reset decides"
-    return ""
 
 
 @dataclass
@@ -149,19 +79,22 @@ class Enclosure:
         problem = self.prepared.problem
         plain = CertifiedEquations(problem, ())
         names = list(problem.values)
-        jumps = [(e.jump, e.fired) for e in self.events if e.jump is not None]
-        distinct = {(id(j), tuple(f)): (j, f) for j, f in jumps}
+        resets = {id(e.reset): e.reset for e in self.events if e.reset is not None}
         uncertain = {names.index(name) for name in self.radii if name in names}
-        self._read = _read(plain, distinct.values())
-        moving = depending(plain, list(distinct.values())) & self._read
+        self._read = _read(plain, resets.values())
+        moving = depending(plain, list(resets.values())) & self._read
         self.equations = CertifiedEquations(problem, tuple(sorted(uncertain | moving)))
         self.guards = problem.guarded
         self._just: int | None = None
-        self._jumps = {key: self.equations.jump(*value) for key, value in distinct.items()}
-        self._passing = {e.guard: self.equations.guard(e.guard) for e in self.events}
-        self._continuing = {
-            (e.guard, id(e.jump), tuple(e.fired)): e.jump is None
-            or self.equations.continues(e.guard, e.jump, e.fired)
+        self._jumps = {key: self.equations.jump(reset) for key, reset in resets.items()}
+        self._passages = {
+            (e.guard, id(e.reset)): Passage(
+                e.guard,
+                self.guards[e.guard].direction,
+                self.equations.guard(e.guard),
+                self._jumps.get(id(e.reset)),
+                e.reset is None or self.equations.continues(e.guard, e.reset),
+            )
             for e in self.events
         }
 
@@ -233,7 +166,7 @@ class Enclosure:
             start = self._advance(start, event.time, event.guard)
             crossing = self._through(event, start, self._p)
             start, self._p = crossing.after, crossing.p
-            self._just = event.guard if self._continues(event) else None
+            self._just = event.guard if self._passage(event).continues else None
             self._check(event, self._p)
         return self._advance(start, until, None)
 
@@ -332,26 +265,12 @@ class Enclosure:
         box[:, 2] = (box[:, 2] + start.errors(slopes)) * UP
         return np.concatenate([box, self._quantities.at(moment, start, where, self._p)])
 
-    def _continues(self, event: ExpectedEvent) -> bool:
-        return self._continuing[event.guard, id(event.jump), tuple(event.fired)]
+    def _passage(self, event: ExpectedEvent) -> Passage:
+        return self._passages[event.guard, id(event.reset)]
 
     def _through(self, event: ExpectedEvent, reached: StateSet, p: list[Any]) -> SetCrossing:
-        key = (id(event.jump), tuple(event.fired))
-        jump = None if event.jump is None else self._jumps[key]
         try:
-            found = cross(
-                self.equations,
-                event.time,
-                reached,
-                p,
-                Passage(
-                    event.guard,
-                    self.guards[event.guard].direction,
-                    self._passing[event.guard],
-                    jump,
-                    self._continues(event),
-                ),
-            )
+            found = cross(self.equations, event.time, reached, p, self._passage(event))
         except NotCertifiedError as reason:
             raise NotCertifiedError(
                 f"{event.name!r} at t = {event.time:.10g} s: {reason}"
@@ -372,11 +291,9 @@ class Enclosure:
         return found
 
 
-def _read(
-    equations: CertifiedEquations, jumps: Collection[tuple[JumpFunction, np.ndarray]]
-) -> set[int]:
+def _read(equations: CertifiedEquations, resets: Collection[ca.Function]) -> set[int]:
     """Return the places in p on which the motion and its resets depend."""
     t, s, p = equations.symbols
     columns = [equations.rates, equations.guards]
-    columns += [equations.jump(*jump)(t, s, p)[0] for jump in jumps]
+    columns += [equations.jump(reset)(t, s, p)[0] for reset in resets]
     return needed(equations, columns)

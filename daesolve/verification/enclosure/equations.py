@@ -15,7 +15,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.core.events.jumps import JumpFunction
 from daesolve.core.expressions.series import missing_in_series
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
@@ -131,28 +130,27 @@ class CertifiedEquations:
         rate = ca.mtimes(slope, self.rates) + ca.jacobian(guard, t)
         return self.function("guard", guard, slope.T, rate)
 
-    def jump(self, jump: JumpFunction, fired: np.ndarray) -> ca.Function:
+    def jump(self, reset: ca.Function) -> ca.Function:
         """Return s after a reset, p after it, and derivatives of the former by t and by s."""
         t, s, _ = self.symbols
-        _, x, p = self.arguments
-        own = jump.function.nnz_in(2)
-        after, values, *_ = jump.function(t, x, p[:own], ca.DM(fired))
-        new = ca.vertcat(after[: self.states], *[values[place] for place in self.carried])
-        whole = ca.vertcat(values, p[own:])
+        new, whole = self._after(reset)
         return self.function("jump", new, whole, ca.jacobian(new, t), _by(new, s))
 
-    def continues(self, index: int, jump: JumpFunction, fired: np.ndarray) -> bool:
+    def _after(self, reset: ca.Function) -> tuple[ca.SX, ca.SX]:
+        """Return s and p after a reset."""
+        _, x, p = self.arguments
+        own = reset.nnz_in(2)
+        after, values = reset(self.symbols[0], x[: reset.nnz_in(1)], p[:own])
+        new = ca.vertcat(after[: self.states], *[values[place] for place in self.carried])
+        return new, ca.vertcat(values, p[own:])
+
+    def continues(self, index: int, reset: ca.Function) -> bool:
         """Return whether nothing on which a guard depends is changed by a reset."""
-        t, s, p = self.symbols
-        new, whole, *_ = self.jump(jump, fired)(t, s, p)
-        read = ca.which_depends(self.guards[index], ca.vertcat(s, p), 1, False)
-        pairs = zip(
-            ca.vertsplit(ca.vertcat(s, p)), ca.vertsplit(ca.vertcat(new, whole)), strict=True
-        )
-        return all(
-            not used or ca.is_equal(old, after)
-            for used, (old, after) in zip(read, pairs, strict=True)
-        )
+        _, s, p = self.symbols
+        old, new = ca.vertcat(s, p), ca.vertcat(*self._after(reset))
+        read = ca.which_depends(self.guards[index], old, 1, False)
+        pairs = zip(read, ca.vertsplit(old), ca.vertsplit(new), strict=True)
+        return all(not used or ca.is_equal(before, after) for used, before, after in pairs)
 
 
 def _by(column: ca.SX, s: ca.SX) -> ca.SX:
@@ -160,17 +158,15 @@ def _by(column: ca.SX, s: ca.SX) -> ca.SX:
     return ca.vec(ca.densify(ca.jacobian(column, s)))
 
 
-def depending(
-    equations: CertifiedEquations, jumps: Sequence[tuple[JumpFunction, np.ndarray]]
-) -> set[int]:
+def depending(equations: CertifiedEquations, resets: Sequence[ca.Function]) -> set[int]:
     """Return the places in p that some resets set to what varies with the state or with time.
 
     What only jumps with them, such as a count or a choice, does not.
     """
     t, s, p = equations.symbols
     found: set[int] = set()
-    for jump, fired in jumps:
-        values = equations.jump(jump, fired)(t, s, p)[1]
+    for reset in resets:
+        values = equations.jump(reset)(t, s, p)[1]
         slopes = ca.sparsify(ca.jacobian(values, ca.vertcat(t, s)))
         found |= set(slopes.sparsity().row())
     return found

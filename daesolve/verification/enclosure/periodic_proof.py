@@ -23,11 +23,7 @@ from daesolve.core.run.integration.simulation import simulate_recorded
 from daesolve.core.system.system import System
 from daesolve.errors import NoProofError, OutOfRangeError, check_names, is_number
 from daesolve.verification.enclosure.crossings import NotCertifiedError
-from daesolve.verification.enclosure.enclosing import (
-    Enclosure,
-    ExpectedEvent,
-    expected_events,
-)
+from daesolve.verification.enclosure.enclosing import Enclosure
 from daesolve.verification.enclosure.exact import (
     exact,
     flint,
@@ -36,6 +32,7 @@ from daesolve.verification.enclosure.exact import (
     weighted,
 )
 from daesolve.verification.enclosure.exact_constants import with_exact_constants
+from daesolve.verification.enclosure.expected_events import ExpectedEvent, expected_events
 from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
 from daesolve.verification.enclosure.state_sets import StateSet
 

@@ -118,13 +118,17 @@ class PosedMotion:
     Parameters
     ----------
     system
-        In coordinates, without inputs, contacts and laws of friction.
+        In coordinates, without inputs, friction, and contacts that are closed.
     """
 
     def __init__(self, system: ds.MechanicalSystem) -> None:
         if system.velocities is not None or system.kinetic is None or len(system.inputs):
             raise NoReferenceError("quasi-velocities, or inputs")
-        for goal in system.goals:
+        contacts = [goal for goal in system.goals if type(goal) is ds.Contact]
+        if any(contact.closed or contact.rubs for contact in contacts):
+            raise NoReferenceError("a contact that is closed, or rubs")
+        events = [*system.events, *map(closing, contacts)]
+        for goal in [goal for goal in system.goals if goal not in contacts]:
             if type(goal) not in (ds.Holonomic, ds.Nonholonomic) or not goal.ideal:
                 raise NoReferenceError(f"a goal of type {type(goal).__name__}")
         self.system = system
@@ -143,7 +147,7 @@ class PosedMotion:
         rates = [self.numbers(g.residual) for g in system.goals if type(g) is ds.Nonholonomic]
         self.places = ca.vertcat(ca.SX(0, 1), *places)
         self.rates = ca.vertcat(self._rate(self.places), *rates)
-        given = [(event, self.numbers(ca.vertcat(event.guard))) for event in system.events]
+        given = [(event, self.numbers(ca.vertcat(event.guard))) for event in events]
         slopes = ca.jacobian(self.rates, v)
         rest = ca.jtimes(self.rates, q, v) + ca.jacobian(self.rates, t)
         self.rows = self.rates.numel()
@@ -319,6 +323,13 @@ class PosedMotion:
         ]
         change = solved(mass, table, [flint.arb(0)] * len(m.v), missed)
         return Moment(m.t, m.q, [(a + b).mid() for a, b in zip(m.v, change, strict=True)], m.d)
+
+
+def closing(contact: ds.Contact) -> ds.Event:
+    """Return the event at which a contact throws back what it meets."""
+    gap = ds.Holonomic(f"{contact.name}_gap", contact.residual)
+    reset = ds.Reset(impose=[gap], restitution=contact.restitution)
+    return ds.Event(f"{contact.name}_closed", contact.residual, ds.FALLING, reset)
 
 
 def apart(first: list[Any], second: list[Any]) -> float:

@@ -31,7 +31,7 @@ LONGEST = 0.6
 """What is left of a motion, s."""
 TOLERANCES = (1e-28, 1e-34)
 """Of remainders, in turn."""
-REFUSED = "ds.Contact|ds.table|ds.sampled|multibody|ds.velocities"
+REFUSED = "ds.table|ds.sampled|multibody|ds.velocities"
 
 
 @dataclass(frozen=True)

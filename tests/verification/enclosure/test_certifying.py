@@ -193,7 +193,7 @@ def test_a_stored_run_keeps_its_certificate(tmp_path):
     assert str(run.certificate) in str(run)
 
 
-def test_a_reset_beside_contacts_is_not_certified():
+def test_a_reset_beside_a_closed_contact_is_not_certified():
     q = ds.coordinates(x="m", y="m")
     kick = ds.Event("kick", q.x - 1.0, ds.RISING, ds.Reset({"x_dot": -q.dot.x}))
     floor = ds.Contact("floor", q.y, closed=True)
@@ -206,5 +206,54 @@ def test_a_reset_beside_contacts_is_not_certified():
     )
     run = ds.solve(system, 2.0, {"x": 0.0, "x_dot": 1.0, "y": 0.0}, certify=True)
     assert run.outcome.value == "completed"
-    assert "more than a reset decides" in run.certificate.message
+    assert "while the contact 'floor' is closed" in run.certificate.message
     assert run.certificate.until == pytest.approx(1.0)
+
+
+def bouncing(restitution, **options):
+    q = ds.coordinates(y="m")
+    floor = ds.Contact("floor", q.y, restitution=restitution, closed=False, **options)
+    return ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, potential=10 * q.y, goals=[floor])
+
+
+def test_times_of_impacts_of_a_contact_contain_the_closed_form():
+    run = ds.solve(bouncing(0.8), 8.0, {"y": 5.0}, certify=True)
+    certificate = run.certificate
+    assert certificate.complete
+    exactly, flight = flint.arb(1), flint.arb(2)
+    assert len(certificate.events) == 10
+    for event in certificate.events:
+        middle = flint.arb(event.time) + flint.arb(event.offset)
+        assert abs(middle - exactly) <= flint.arb(event.radius)
+        assert event.radius < 1e-20
+        flight = flight * flint.arb(0.8)
+        exactly = exactly + flight
+
+
+def test_a_contact_that_stays_closed_ends_the_certificate_by_name():
+    run = ds.solve(bouncing(0.5), 4.0, {"y": 1.0}, certify=True)
+    certificate = run.certificate
+    assert "'floor_closed', after which the contact 'floor' stays closed" in certificate.message
+    # The ball comes to rest at once after 3 falls' times.
+    assert certificate.until < 3 * np.sqrt(0.2)
+    assert len(certificate.events) > 10
+
+
+def test_two_contacts_that_meet_at_one_instant_are_not_certified():
+    q = ds.coordinates(x="m", y="m")
+    floor = ds.Contact("floor", q.y, restitution=0.8, closed=False)
+    wall = ds.Contact("wall", 1.0 - q.x, restitution=0.8, closed=False)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=10 * q.y, goals=[floor, wall])
+    run = ds.solve(system, 1.5, {"x": 0.0, "x_dot": 1.0, "y": 5.0}, certify=True)
+    assert not run.certificate.complete
+    assert run.certificate.until <= 1.0
+
+
+def test_friction_in_a_contact_is_not_certified():
+    q = ds.coordinates(x="m", y="m")
+    rough = ds.Contact("floor", q.y, restitution=0.5, slip=q.dot.x, friction=0.2, closed=False)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=10 * q.y, goals=[rough])
+    run = ds.solve(system, 1.2, {"x": 0.0, "x_dot": 1.0, "y": 5.0}, certify=True)
+    assert "without friction" in run.certificate.message
