@@ -127,7 +127,9 @@ class PosedMotion:
         contacts = [goal for goal in system.goals if type(goal) is ds.Contact]
         if any(contact.closed or contact.rubs for contact in contacts):
             raise NoReferenceError("a contact that is closed, or rubs")
-        events = [*system.events, *map(closing, contacts)]
+        brought = {event.name for contact in contacts for event in contact.events}
+        events = [event for event in system.events if event.name not in brought]
+        events += map(closing, contacts)
         for goal in [goal for goal in system.goals if goal not in contacts]:
             if type(goal) not in (ds.Holonomic, ds.Nonholonomic) or not goal.ideal:
                 raise NoReferenceError(f"a goal of type {type(goal).__name__}")
