@@ -7,6 +7,7 @@ from . import export as export
 from . import multibody as multibody
 from . import nonholonomic as nonholonomic
 from . import typing as typing
+from .analysis.identification import identify as identify
 from .analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from .analysis.optimal_control import optimise as optimise
 from .contact import friction as friction

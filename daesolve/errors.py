@@ -199,6 +199,38 @@ class PluginError(DaesolveError, RuntimeError):
     """A plugin could not be loaded, or does not define a problem."""
 
 
+class MeasurementError(DaesolveError, ValueError):
+    """Base of every error about measured data."""
+
+
+class UnknownColumnError(MeasurementError, UnknownNameError):
+    """A column of measured data is no output of the model, or the times are missing."""
+
+
+class MeasurementGapError(MeasurementError):
+    """A measured value is missing or not a finite number."""
+
+
+class ClockError(MeasurementError):
+    """The times of measured data do not increase, or count from another instant or in a unit."""
+
+
+class HorizonError(MeasurementError):
+    """Some measured data are from before or after the motion."""
+
+
+class TooFewRowsError(MeasurementError):
+    """Measured data have fewer values than there are unknowns."""
+
+
+class WrongUnitError(MeasurementError):
+    """A measured column is in another unit than the model."""
+
+
+class NoFitError(DaesolveError, RuntimeError):
+    """No values of the parameters were found that fit the data; the message says why."""
+
+
 class ModelFileError(DaesolveError, ValueError):
     """A model file (MJCF, URDF) is missing, or contains no model."""
 
@@ -438,27 +470,11 @@ class OrderDecides(ContactError):  # noqa: N818
     event = "order_decides"
 
 
-VARIANT_ERRORS: dict[str, type[VariantError]] = {
-    kind.event: kind
-    for kind in (
-        VariantError,
-        NoValidVariant,
-        AmbiguousVariant,
-        UnphysicalVariant,
-        BranchLost,
-        JamEvent,
-        SupportLost,
-        SupportSticks,
-        FrictionlessIllPosed,
-        ContactError,
-        NoMotion,
-        AmbiguousMotion,
-        UndeterminedContact,
-        UncertifiedContact,
-        EnergyGain,
-        OrderDecides,
-    )
-}
+def _kinds_of(kind: type[VariantError]) -> list[type[VariantError]]:
+    return [kind, *(below for one in kind.__subclasses__() for below in _kinds_of(one))]
+
+
+VARIANT_ERRORS = {kind.event: kind for kind in _kinds_of(VariantError)}
 """By the event that ends a run."""
 
 

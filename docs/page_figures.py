@@ -319,6 +319,25 @@ def sensitivities() -> Figure:
     return figure
 
 
+def identified() -> Figure:
+    """Draw the data of the page, the motion before the search, the fit, and what is left."""
+    names = computed("how-to/identify", "found = ds.identify(andrews")
+    found, data = names["found"], names["data"]
+    begin = names["andrews"].changed({"c0": 4983.0, "mom": 0.0363})
+    before = begin.solve(until=0.03, at=found.times)
+    figure, (above, middle, below) = panels(3, 2.0)
+    for place, name in ((above, "beta"), (middle, "gamma")):
+        place.plot(1e3 * found.times, before[name], "--", color=COLOURS[4], label="before")
+        place.plot(1e3 * found.times, data[name], ".", color=COLOURS[1], ms=4, label="data")
+        place.plot(1e3 * found.times, found.outputs[name], color=COLOURS[0], label="fit")
+        place.set(ylabel=f"{name} (rad)")
+        below.plot(1e3 * found.times, found.residuals[name] / found.noise[name], ".", label=name)
+    above.legend(frameon=False, fontsize="small")
+    below.legend(frameon=False, fontsize="small")
+    below.set(xlabel="t (ms)", ylabel="residual / noise")
+    return figure
+
+
 def beam() -> Figure:
     """Draw three ways to share the weight of the page's beam among its supports."""
     names = computed("how-to/redundancy", "supports = [")
@@ -375,6 +394,7 @@ PAGES: dict[str, Callable[[], Figure]] = {
     "bicycle-speeds": bicycle_speeds,
     "slack-cable": slack_cable,
     "sensitivities": sensitivities,
+    "identified": identified,
     "beam": beam,
     "in-space": in_space,
 }

@@ -12,6 +12,7 @@ from daesolve.analysis.gradients import (
     gradient,
     hessian_product,
 )
+from daesolve.analysis.identification import Identification, NullDirection, Profile
 from daesolve.analysis.invariant_measure import InvariantMeasure, invariant_measure
 from daesolve.analysis.inverse_dynamics import InverseDynamics
 from daesolve.analysis.linearization import linearize
@@ -50,13 +51,16 @@ __all__ = [
     "Disturbance",
     "Gradient",
     "HessianProduct",
+    "Identification",
     "InvariantMeasure",
     "InverseDynamics",
     "LyapunovExponent",
+    "NullDirection",
     "Objective",
     "Optimum",
     "PeriodicOrbit",
     "PeriodicProof",
+    "Profile",
     "ReducingMultiplier",
     "ReferenceRun",
     "Reflect",

@@ -36,6 +36,7 @@ COMMANDS = {
     "audit": "audit.audit",
     "sweep": "sweep.command",
     "analyse": "analyse.analyse",
+    "identify": "identify.identify",
     "compare": "analyse.compare",
     "referee": "referee.referee",
     "report": "pages.report",

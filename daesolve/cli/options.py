@@ -167,6 +167,25 @@ def inputs(words: Sequence[str]) -> dict[str, Any] | None:
     return found or None
 
 
+def ranges(option: str, words: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Read NAME=LOW:HIGH words.
+
+    Raises
+    ------
+    OutOfRangeError
+        A word is something else.
+    """
+    found: dict[str, tuple[float, float]] = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        low, _, high = text.partition(":")
+        try:
+            found[name] = float(low), float(high)
+        except ValueError:
+            raise OutOfRangeError(f"{option} needs NAME=LOW:HIGH, not {word!r}") from None
+    return found
+
+
 def number_or(text: str) -> float | str:
     """Return the number in a text, or the text."""
     try:

@@ -291,14 +291,7 @@ def _number(bound: BoundCase, option: str, text: str | None) -> float:
 
 def _ranges(words: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Read NAME=LOW:HIGH."""
-    found: dict[str, tuple[float, float]] = {}
-    for word in words:
-        name, _, text = word.partition("=")
-        low, _, high = text.partition(":")
-        try:
-            found[name] = float(low), float(high)
-        except ValueError:
-            raise OutOfRangeError(f"--over needs NAME=LOW:HIGH, not {word!r}") from None
+    found = options.ranges("--over", words)
     if not found:
         raise OutOfRangeError(
             "--over NAME=LOW:HIGH is missing: name the parameter to follow the branch over"

@@ -20,6 +20,9 @@ from .film import AnimationError as AnimationError
 from .film import MissingFfmpegError as MissingFfmpegError
 from .html import FigureRule as FigureRule
 from .html import page as page
+from .identification import identification_document as identification_document
+from .identification import identification_text as identification_text
+from .identification import write_identification as write_identification
 from .opening import with_opening as with_opening
 from .output import Rules as Rules
 from .output import make_empty as make_empty

@@ -1,0 +1,8 @@
+"""Parameters and start values identified from measured outputs."""
+
+from daesolve.analysis.identification.identifiability import NullDirection
+from daesolve.analysis.identification.identification import Identification
+from daesolve.analysis.identification.identifying import identify
+from daesolve.analysis.identification.profiles import Profile
+
+__all__ = ["Identification", "NullDirection", "Profile", "identify"]

@@ -1,0 +1,217 @@
+"""Residuals of measured outputs, and of the joints between segments, with exact derivatives."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from daesolve.analysis.identification.measurements import Measurements
+from daesolve.analysis.identification.nodes import Node, nodes_at
+from daesolve.analysis.identification.segment_motion import SegmentMotion, segment_motion
+from daesolve.analysis.sensitivity import recorded_run
+from daesolve.analysis.start_derivatives import Requests
+from daesolve.core.preparation.preparing import Prepared, prepare
+from daesolve.core.preparation.request import Request, with_inputs
+from daesolve.core.system.system import System
+from daesolve.errors import NoFitError
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A model, its unknowns, and what was measured of its motion.
+
+    Parameters
+    ----------
+    system, request
+        The system, and the request of a run for some of the numbers.
+    names
+        The unknowns: parameters and start values.
+    data
+        The measurements.
+    units
+        Of all states, outputs and reactions.
+    """
+
+    system: System
+    request: Requests
+    names: tuple[str, ...]
+    data: Measurements
+    units: Mapping[str, str]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The unknowns that act all the time, without the start values."""
+        return tuple(name for name in self.names if name in self.system.dynamics.posed_ranges)
+
+    def prepared(self, values: Mapping[str, float]) -> Prepared:
+        """Return the run for some values of the unknowns, ready to start."""
+        system, request = with_inputs(self.system, self.request(values))
+        return prepare(system, replace(request, until=float(self.data.times[-1])))
+
+    def nodes(self, values: Mapping[str, float], count: int) -> list[Node]:
+        """Return the nodes between so many segments, on the motion for some values.
+
+        Raises
+        ------
+        NoDerivativeError
+            There is no such motion.
+        """
+        rows = np.linspace(0, len(self.data.times) - 1, count + 1).round().astype(int)[1:-1]
+        if not len(rows):
+            return []
+        prepared, times = self.prepared(values), self.data.times
+        run, _ = recorded_run(prepared, times)
+        states = np.array([run[name] for name in prepared.problem.labels.states]).T
+        # The motion may be early or late: its state is taken where it shows what was measured.
+        shown = [self.data.relative({name: run[name] for name in self.data.columns})]
+        shown.append(run.times[:, None] / np.ptp(times))
+        asked = [self.data.relative(self.data.columns), times[:, None] / np.ptp(times)]
+        apart = np.hstack(asked)[rows][:, None] - np.hstack(shown)[None]
+        nearest = np.argmin(np.linalg.norm(apart, axis=2), axis=1)
+        places = list(zip(times[rows].tolist(), rows.tolist(), strict=True))
+        return nodes_at(prepared, places, states[nearest], self.data)
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Residuals (m,) and their derivatives (m, k).
+
+    Parameters
+    ----------
+    vector, slopes
+        By the unknowns, in their own units, then by the values of the nodes.
+    outputs
+        The motion at the measured times, by column.
+    parts
+        The segments.
+    """
+
+    vector: np.ndarray
+    slopes: np.ndarray
+    outputs: Mapping[str, np.ndarray]
+    parts: Sequence[SegmentMotion]
+
+
+@dataclass(frozen=True, eq=False)
+class Shooting:
+    """The motion in segments, whose joints close as the residuals vanish.
+
+    Parameters
+    ----------
+    model
+        The model and the data.
+    nodes
+        Where segments begin, besides the start; with none, all is one motion.
+    noise
+        The standard deviation of each column.
+    opening
+        The deviation of a joint that counts as much as one measured value by its noise, relative
+        to the size of the states.
+    """
+
+    model: Model
+    nodes: Sequence[Node]
+    noise: Mapping[str, float]
+    opening: float
+
+    @property
+    def start(self) -> np.ndarray:
+        """The values of the nodes, as they are listed."""
+        return np.concatenate([np.empty(0), *(node.values for node in self.nodes)])
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """What counts as a large change of these values."""
+        return np.concatenate([np.empty(0), *(node.sizes for node in self.nodes)])
+
+    def residuals(self, unknowns: np.ndarray, values: np.ndarray) -> Residuals:
+        """Return the residuals for some values of the unknowns and of the nodes.
+
+        Raises
+        ------
+        DaesolveError
+            A segment of the motion does not exist.
+        """
+        model, count = self.model, len(self.model.names)
+        named = dict(zip(model.names, unknowns.tolist(), strict=True))
+        ends = np.cumsum([0, *(len(node.names) for node in self.nodes)])
+        pieces = [values[low:high] for low, high in itertools.pairwise(ends)]
+        rows = [-1, *(node.row for node in self.nodes), len(model.data.times) - 1]
+        vectors: list[np.ndarray] = []
+        slopes: list[np.ndarray] = []
+        parts: list[SegmentMotion] = []
+        for k in range(len(self.nodes) + 1):
+            node = self.nodes[k - 1] if k else None
+            own = pieces[k - 1] if k else np.empty(0)
+            found = self._segment(named, node, own, rows[k] + 1, rows[k + 1] + 1)
+            places = self._places(found.by, node, count + int(ends[k - 1]) if k else count)
+            vector, slope = self._of_outputs(found, slice(rows[k] + 1, rows[k + 1] + 1))
+            wide = np.zeros((len(slope), count + len(values)))
+            wide[:, places] = slope
+            vectors.append(vector)
+            slopes.append(wide)
+            parts.append(found)
+            if k < len(self.nodes):
+                after, low = self.nodes[k], count + int(ends[k])
+                vectors.append(after.gap(found.run.end_state, pieces[k]) / self.opening)
+                joint = np.zeros((len(after.names), count + len(values)))
+                joint[:, places] = found.matrix[[found.states.index(n) for n in after.names]]
+                joint[:, low : low + len(after.names)] -= np.eye(len(after.names))
+                slopes.append(joint / (after.sizes * self.opening)[:, None])
+        outputs = {
+            name: np.concatenate([part.run[name] for part in parts]) for name in model.data.columns
+        }
+        return Residuals(np.concatenate(vectors), np.vstack(slopes), outputs, parts)
+
+    def _places(self, by: Sequence[str], node: Node | None, first: int) -> list[int]:
+        """Return the columns of the derivatives by some names."""
+        listed = [] if node is None else list(node.names)
+        inner = len(by) - len(listed)
+        return [
+            self.model.names.index(name) if k < inner else first + listed.index(name)
+            for k, name in enumerate(by)
+        ]
+
+    def _segment(
+        self, named: Mapping[str, float], node: Node | None, own: np.ndarray, first: int, last: int
+    ) -> SegmentMotion:
+        """Differentiate a segment by the unknowns that act on it, and by the values of its node."""
+        model, times = self.model, self.model.data.times[first:last]
+        change: dict[str, Any] = {"until": float(times[-1])}
+        starts: dict[str, float] = {}
+        if node is None:
+            varied = dict(named)
+        else:
+            starts = dict(zip(node.names, own.tolist(), strict=True))
+            varied = {name: named[name] for name in model.parameters} | starts
+            change |= {"start_time": node.time, "guess": node.others}
+
+        def request(values: Mapping[str, float]) -> Request:
+            mine = {**named, **{n: v for n, v in values.items() if n in model.names}}
+            if node is not None:
+                moved = {n: v for n, v in values.items() if n in node.names}
+                mine = {name: mine[name] for name in model.parameters}
+                change["initial"] = {**starts, **moved}
+            return replace(model.request(mine), **change)
+
+        listed = None if node is None else node.names
+        found = segment_motion(model.system, request, varied, listed, times)
+        if len(found.run.times) < len(times):
+            raise NoFitError(
+                f"the motion ends at t = {found.run.end_time:.10g} s, before the last row of the "
+                f"data: {found.run.message}"
+            )
+        return found
+
+    def _of_outputs(self, found: SegmentMotion, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Return the residuals of the measured outputs of a segment, and their derivatives."""
+        vectors: list[np.ndarray] = []
+        slopes: list[np.ndarray] = []
+        for name, values in self.model.data.columns.items():
+            vectors.append((found.run[name] - values[rows]) / self.noise[name])
+            slopes.append(found.along[name] / self.noise[name])
+        return np.concatenate(vectors), np.vstack(slopes)
