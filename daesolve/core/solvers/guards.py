@@ -256,16 +256,16 @@ def _noise(problem: OdeProblem, steps: AcceptedSteps, values: np.ndarray) -> np.
     That is the noise of steps, and the rounding of loads that are shared: of each load as much as
     of the largest (see `Saddle`).
     """
-    proximal = problem.plan.proximal
-    if not steps.noise and not proximal:
+    shared = SHARED_ROUNDING if problem.plan.proximal else 0.0
+    part = max(steps.noise, shared)
+    if not part:
         return 0.0
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0)
     sizes = np.max(sizes, axis=0, initial=0.0)
-    noise = steps.noise * sizes
-    if proximal and problem.borne:
-        loads = [*problem.borne]
+    noise, loads = part * sizes, [*problem.borne]
+    if shared and loads:
         largest = np.max(sizes[..., loads], axis=-1, keepdims=True)
-        noise[..., loads] = np.maximum(noise[..., loads], SHARED_ROUNDING * largest)
+        noise[..., loads] = np.maximum(noise[..., loads], shared * largest)
     return noise
 
 

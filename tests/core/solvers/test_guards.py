@@ -267,7 +267,7 @@ def test_the_rounding_of_shared_loads_is_that_of_the_largest():
     gap, small, large = 0.3, 1e-6, 1e3
     values = np.tile([gap, small, -large], (5, 1))
     noise = _noise(problem, SimpleNamespace(noise=0.0), values)
-    assert noise[0] == 0.0
+    assert noise[0] == SHARED_ROUNDING * gap
     assert noise[1] == noise[2] == SHARED_ROUNDING * large
     coarse = _noise(problem, SimpleNamespace(noise=1e-3), values)
     assert coarse == pytest.approx([1e-3 * gap, SHARED_ROUNDING * large, 1e-3 * large])
