@@ -41,7 +41,7 @@ LINK, FOOT = 0.25, 0.03
 """The length of thigh and shank, and the radius of a foot, m: as in the file."""
 PERIOD = 0.02
 """Of the sampled law, s."""
-PUSH, PUSHED = 30.0, (0.6, 0.8)
+PUSH, PUSHED = 20.0, (0.4, 0.6)
 """N; from when to when, s."""
 
 
@@ -149,9 +149,9 @@ problem = ds.Problem(
         ds.Case(
             "pushed",
             start={"drop": 0.0},
-            until=2.0,
+            until=1.2,
             inputs=pushed,
-            note="from its stance it settles; 30 N from the right for 0.2 s make it sway",
+            note="from its stance it settles; 20 N from the right for 0.2 s make it sway",
         ),
         ds.Case(
             "slope",
