@@ -95,6 +95,7 @@ GROUPS = {
         "tripod",
         "free-roller",
         "quadruped",
+        "gripper",
     ],
     "Periodic motions": [
         "bouncing-ball",
@@ -134,7 +135,7 @@ IN_DEPTH = {
         "spinning-top",
         "pendulum-chain",
     ],
-    "robot-problems": ["quadruped"],
+    "robot-problems": ["quadruped", "gripper"],
     "omni-friction": ["omni-friction", "omni-inertialess"],
     "omni-rolling": ["omni-rolling"],
     "omni-laws": ["omni-laws"],
