@@ -27,6 +27,10 @@ from daesolve.contact.complementarity.horizontal import finite_numbers
 from daesolve.core.expressions.singular_values import singular_directions
 from daesolve.errors import OutOfRangeError, PosingError
 
+IMMOBILE = 1e-30
+"""The response of a slip to its own reaction that is rounding, over that of the gap."""
+ROUNDED = 1e-15
+"""The rate of such a slip that is rounding, over the largest rate."""
 TOLERANCE = 1e-10
 """The accepted violation of a condition, relative to its terms."""
 SYMMETRIC = 1e-9
@@ -293,9 +297,15 @@ def scaled_problem(
     own_least = np.zeros(count) if least is None else least / units
     own_free = each * free
     size = max(float(np.max(np.abs(own_free))), float(np.max(own_least))) or 1.0
+    own_free, matrix = own_free / size, contacts.matrix * np.outer(each, each)
+    # Joints may leave a body no way to slip in a direction: what is left of its row is rounding,
+    # and without a reaction as large as you like it would never be at rest.
+    immobile = np.abs(np.diag(matrix)) <= IMMOBILE
+    matrix[immobile], matrix[:, immobile] = 0.0, 0.0
+    own_free[immobile & (np.abs(own_free) <= ROUNDED)] = 0.0
     return ScaledProblem(
-        replace(contacts, matrix=contacts.matrix * np.outer(each, each)),
-        own_free / size,
+        replace(contacts, matrix=matrix),
+        own_free,
         own_least / size,
         reactions=each * size,
         rates=size / each,

@@ -201,3 +201,23 @@ def test_impacts_in_space_never_gain_energy_without_a_word():
             assert impact.gains or end - start <= 1e-9 * start
             gaining += impact.gains
     assert gaining == 1
+
+
+def test_a_direction_in_which_joints_let_nothing_slip_has_no_part_in_a_decision():
+    """A leg lands between two limits; of its slip across, a row of rounding errors is left.
+
+    By hand: both limits open, and the foot sticks along the way that it has.
+    """
+    gaps = np.array([[1.0, -0.09, 0.05], [-0.09, 1.0, 0.21], [0.05, 0.21, 1.0]])
+    along = np.array([-0.1, -0.25, -0.37])
+    matrix = np.zeros((9, 9))
+    matrix[:3, :3], matrix[7, 7] = gaps, 1.7
+    matrix[:3, 7] = matrix[7, :3] = along
+    matrix[[0, 1, 2, 7], 8] = matrix[8, [0, 1, 2, 7]] = -1.7e-32, -2.5e-32, -1.2e-32, 1e-32
+    matrix[8, 8] = 7e-64
+    free = np.array([0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.62, 1.1e-32])
+    (answer,) = decide(Contacts(matrix, [0.0, 0.0, 2.0], directions=2), free).answers
+    push, pull = np.linalg.solve([[1.0, -0.37], [-0.37, 1.7]], [1.0, -0.62])
+    assert abs(pull) < 2.0 * push
+    assert answer.normal == pytest.approx([0.0, 0.0, push], abs=1e-12)
+    assert np.asarray(answer.tangential)[2] == pytest.approx([pull, 0.0], abs=1e-12)
