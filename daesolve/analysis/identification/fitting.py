@@ -27,10 +27,12 @@ FEWER = 4
 LEAST_ROWS = 4
 """A segment has at least so many rows of data."""
 MOST_STEPS = 60
-CONVERGED = 1e-13
-"""The relative change of unknowns and misfit that ends the last fit."""
+CONVERGED = 1e-12
+"""The relative change of unknowns that ends the last fit."""
+FLAT = 1e-10
+"""The relative change of the misfit that ends it: 1e-4 of a standard deviation for 100 rows."""
 NEAR = 1e-5
-"""The same, of a fit in segments."""
+"""Both, of a fit in segments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +196,9 @@ class Fitting:
             key = point.tobytes()
             if key not in last:
                 evaluated = self._evaluated(shooting, point * scales)
-                last.clear()
+                # A step that fails is followed by one from the place before.
+                for old in list(last)[:-1]:
+                    del last[old]
                 last[key] = evaluated
             return last[key]
 
@@ -209,14 +213,14 @@ class Fitting:
             anchor = _unseen(found(begin).slopes * scales)
         except DaesolveError as error:
             raise NoFitError(f"there is no motion to compare with the data: {error}") from error
-        tolerance = NEAR if shooting.nodes else CONVERGED
+        ends = (NEAR, NEAR) if shooting.nodes else (FLAT, CONVERGED)
         solution = scipy.optimize.least_squares(
             vector,
             begin,
             lambda point: np.vstack([found(point).slopes * scales, anchor]),
             bounds=(bounds[0], bounds[1]),
-            ftol=tolerance,
-            xtol=tolerance,
+            ftol=ends[0],
+            xtol=ends[1],
             gtol=None,
             max_nfev=MOST_STEPS,
         )

@@ -23,6 +23,7 @@ from daesolve.analysis.identification.measurements import Noise, measured
 from daesolve.analysis.identification.profiles import profile_of
 from daesolve.analysis.identification.shooting import Model
 from daesolve.analysis.sensitivity import Varied, recorded_run, varied_system
+from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.run.integration.run_options import BoundProblem, RunOptions, check_options
 from daesolve.core.system.system import System
@@ -232,7 +233,8 @@ def _check_units(model: Model, prepared: Prepared) -> None:
 
 def _undivided(prepared: Prepared) -> str | None:
     """Return why a motion cannot begin anew at a state on its way; None if it can."""
-    if prepared.transitions is not None:
+    switching = prepared.transitions
+    if switching is not None and not all(isinstance(law, ResetLaw) for law in switching.laws):
         return "contacts or modes change on its way, and a state does not show them"
     if prepared.dynamics.discrete:
         return "it has discrete values, which a state does not show"

@@ -124,6 +124,36 @@ def test_a_bound_holds_and_is_noted(spring):
     assert any("times the given noise" in note for note in found.notes)
 
 
+def bounces(times, gravity, restitution, height):
+    """Return the height of a ball that falls from rest, by flights between its bounces."""
+    fall = math.sqrt(2 * height / gravity)
+    found = height - gravity * times**2 / 2
+    begin, speed = fall, restitution * gravity * fall
+    while begin < times[-1]:
+        late = times - begin
+        found = np.where(late > 0.0, speed * late - gravity * late**2 / 2, found)
+        begin, speed = begin + 2 * speed / gravity, restitution * speed
+    return found
+
+
+@pytest.mark.parametrize("segments", [None, 4])
+def test_impacts_in_between_do_not_matter(segments):
+    q = ds.coordinates(y="m")
+    p = ds.parameters(gravity=(9.0, "m/s^2"), restitution=(0.55, ""))
+    ground = ds.Holonomic("ground", q.y)
+    impact = ds.Reset(impose=[ground], restitution=p.restitution)
+    bounce = ds.Event("bounce", q.y, ds.FALLING, impact)
+    kinetic, potential = q.dot.y**2 / 2, p.gravity * q.y
+    ball = ds.MechanicalSystem(q, p, kinetic=kinetic, potential=potential, events=[bounce])
+    times = np.linspace(0.02, 2.4, 120)
+    data = {"time": times, "y": bounces(times, 10.0, 0.5, 5.0)}
+    start = {"y": 4.8, "y_dot": 0.0}
+    unknown = ["gravity", "restitution", "y"]
+    found = ds.identify(ball, data, unknown, initial=start, noise=1e-3, segments=segments)
+    # Three bounces, 1e-14 each, times the condition of the derivatives, below 100.
+    assert np.allclose(found.values, [10.0, 0.5, 5.0], rtol=1e-11)
+
+
 def _with(**columns):
     return {"time": TIMES, "x": closed_form(TIMES, 4.0, 0.2), **columns}
 
