@@ -28,7 +28,6 @@ from daesolve.analysis.optimal_control.transcription import Mesh, Motion
 from daesolve.core.system.system import System
 from daesolve.errors import NoOptimumError, OutOfRangeError, check_names
 
-
 BEYOND = 100.0
 """By how much more than the cost may change a bound may be exceeded between points."""
 
@@ -143,12 +142,9 @@ def optimise(
         begin=start_time,
     )
     mesh = _first_mesh(nodes, stages, degree)
-    known = (*task.equations.states, *task.controls.names, *task.unknowns.names, "time")
-    check_names("quantity to guess", first, known)
     begun = straight(task, mesh, first, _duration(task, first))
-    sizes = _sizes(task, begun)
     limit = {"ipopt.max_iter": iterations}
-    motion = search(task, mesh, sizes, _guesses(task, mesh, begun), limit)
+    motion = search(task, mesh, _sizes(task, begun), _guesses(task, mesh, begun), limit)
     costs: list[float] = []
     while True:
         sizes = _sizes(task, motion)
@@ -163,6 +159,12 @@ def optimise(
         motion = search(task, mesh, sizes, iter([begun]), {**limit, **NEAR})
     if verify:
         shown = replay(system, task, mesh, motion, sizes, given, {"verify": True})
+    return _optimum(task, mesh, motion, shown, gain, costs)
+
+
+def _optimum(
+    task: Task, mesh: Mesh, motion: Motion, shown: Replay, gain: float, costs: Sequence[float]
+) -> Optimum:
     return Optimum(
         shown.cost,
         motion.duration,
@@ -207,6 +209,8 @@ def _samples(guess: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def _duration(task: Task, guess: Mapping[str, np.ndarray]) -> float:
+    known = (*task.equations.states, *task.controls.names, *task.unknowns.names, "time")
+    check_names("quantity to guess", guess, known)
     low, high = task.duration
     if "time" in guess:
         return min(max(float(guess["time"][0]), low), high)

@@ -126,6 +126,7 @@ class Task:
         )
 
 
+# Long: each argument is checked and put in the order of the equations once.
 def pose_task(
     system: System,
     objective: object,
@@ -151,6 +152,7 @@ def pose_task(
     unknown = {name: one for name, one in ranges.items() if name not in known}
     limits = {name: _range(f"the bound of {name!r}", value) for name, value in bounds.items()}
     within = {name: limits.get(name, (-math.inf, math.inf)) for name in names}
+    check_names("parameter to find", unknown, system.parameters)
     numbers = {
         **known,
         **others,

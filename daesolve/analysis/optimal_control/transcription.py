@@ -327,46 +327,50 @@ class Transcription:
         found: list[ca.MX] = list(self._interval().map(n).call(given))
         defects, arrived, costs, path = found
         self._require(ca.MX(ca.vec(defects)), *_zeros(defects.numel()))
-        rows = equations.constraints.numel_out(0)
         gaps = ca.MX((ends - arrived) / ca.DM(np.tile(sizes[:, None], (1, n))))
-        if rows:
-            # A projection that is no small error could reach another branch of the constraints.
-            grips = np.asarray(equations.grips(task.begin, task.began, equations.defaults)) * sizes
-            norms = np.linalg.norm(grips, axis=1)
-            most = np.tile(PUSH / np.where(norms > PUSH, norms, 1.0), n)
-            pushes = ca.reshape(self._variable(rows * n, -most, most), rows, n)
-            p = symbol("p", len(task.unknowns.names))
-            x, y = (symbol(name, len(sizes)) for name in "xy")
-            t, m = symbol("t", 2), symbol("m", rows)
-            values = self._values(ca.SX.zeros(len(task.controls.names)), p)
-            grip = ca.reshape(ca.SX(equations.grips(t[0], x, values)), rows, len(sizes))
-            pushed = (grip * ca.repmat(ca.DM(sizes).T, rows, 1)).T @ m
-            closure = equations.constraints(t[1], y, values)
-            on = ca.Function("on", [x, y, p, t, m], [pushed, closure], {"cse": True})
-            both = ca.vertcat(times[:n], times[1:])
-            closing: list[ca.MX] = list(on.map(n).call([begins, ends, unknowns, both, pushes]))
-            pushed, closed = closing
-            gaps -= pushed
-            self._require(ca.vec(closed), *_zeros(rows * n))
-        self._require(ca.vec(gaps), *_zeros(gaps.numel()))
-        limits = task.along
-        if limits.names:
-            points = mesh.stages + 1
-            tiles = points * n
-            scale = ca.DM(np.tile(limits.sizes, tiles))
-            low, high = (self._tiled(part, points) for part in self._limits_of("path"))
-            if self.arcs is not None:
-                touched = on_arcs(limits, self.arcs.touches[:, 1:])
-                for own, at_node in zip((low, high), touched, strict=True):
-                    own.reshape(n, points, -1)[:, -1] = at_node.T
-            self._ask(
-                limits.names * tiles,
-                ca.MX(ca.vec(path) / scale),
-                low / scale.full().ravel(),
-                high / scale.full().ravel(),
-            )
+        if equations.constraints.numel_out(0):
+            gaps -= self._projected(times)
+        self._require(ca.MX(ca.vec(gaps)), *_zeros(gaps.numel()))
+        if task.along.names:
+            self._bound_path(path)
             self._touch(times)
         return ca.sum2(costs)
+
+    def _projected(self, times: ca.MX) -> ca.MX:
+        """Put the nodes on the constraints; return what moves the ends of intervals there."""
+        task, sizes, n = self.task, self._sizes, self.mesh.intervals
+        equations, rows = task.equations, task.equations.constraints.numel_out(0)
+        # A projection that is no small error could reach another branch of the constraints.
+        grips = np.asarray(equations.grips(task.begin, task.began, equations.defaults)) * sizes
+        norms = np.linalg.norm(grips, axis=1)
+        most = np.tile(PUSH / np.where(norms > PUSH, norms, 1.0), n)
+        pushes = ca.reshape(self._variable(rows * n, -most, most), rows, n)
+        p, t, m = symbol("p", len(task.unknowns.names)), symbol("t", 2), symbol("m", rows)
+        x, y = symbol("x", len(sizes)), symbol("y", len(sizes))
+        values = self._values(ca.SX.zeros(len(task.controls.names)), p)
+        grip = ca.reshape(ca.SX(equations.grips(t[0], x, values)), rows, len(sizes))
+        pushed = (grip * ca.repmat(ca.DM(sizes).T, rows, 1)).T @ m
+        closure = equations.constraints(t[1], y, values)
+        on = ca.Function("on", [x, y, p, t, m], [pushed, closure], {"cse": True}).map(n)
+        both = ca.vertcat(times[:n], times[1:])
+        begins, ends = self.states[:, :n], self.states[:, 1:]
+        found: list[ca.MX] = list(
+            on.call([begins, ends, ca.repmat(self.unknowns, 1, n), both, pushes])
+        )
+        self._require(ca.MX(ca.vec(found[1])), *_zeros(rows * n))
+        return found[0]
+
+    def _bound_path(self, path: ca.MX) -> None:
+        """Bound the path at the points of collocation and at the end of each interval."""
+        limits, n, points = self.task.along, self.mesh.intervals, self.mesh.stages + 1
+        sizes = np.tile(limits.sizes, points * n)
+        low, high = (self._tiled(part, points) for part in self._limits_of("path"))
+        if self.arcs is not None:
+            touched = on_arcs(limits, self.arcs.touches[:, 1:])
+            for own, at_node in zip((low, high), touched, strict=True):
+                own.reshape(n, points, -1)[:, -1] = at_node.T
+        names = limits.names * (points * n)
+        self._ask(names, ca.MX(ca.vec(path) / ca.DM(sizes)), low / sizes, high / sizes)
 
     def _touch(self, times: ca.MX) -> None:
         """Let the path turn where it touches a bound, so that the node finds this instant."""
