@@ -25,6 +25,7 @@ PROGRAMS = {
     "benchmarks.omni_rolling.run": "benchmarks.omni_rolling.run",
     "benchmarks.peers": "benchmarks.peers.__main__",
     "benchmarks.pendulum_chain": "benchmarks.pendulum_chain",
+    "benchmarks.optimal_control": "benchmarks.optimal_control",
     "benchmarks.periodic_orbits": "benchmarks.periodic_orbits",
     "benchmarks.referee": "benchmarks.referee.__main__",
     "benchmarks.rolling_wheel": "benchmarks.rolling_wheel",

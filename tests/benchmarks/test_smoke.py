@@ -36,6 +36,7 @@ SMALL = {
     "benchmarks.omni_rolling.run": "--case twist --until 10 --repeats 1",
     "benchmarks.peers": "--quick --peer scipy",
     "benchmarks.pendulum_chain": "--rods 2 --rods 3 --until 0.1 --patience 0.3 --package daesolve",
+    "benchmarks.optimal_control": "--own",
     "benchmarks.periodic_orbits": "--repeats 1",
     "benchmarks.referee": "--loop weld --until 0.5",
     "benchmarks.rolling_wheel": "--case hoop --until 1 --repeats 1",
