@@ -5,8 +5,8 @@ of 1, and the shortest time from rest to rest with another bound for either dire
 the collocation of its example `direct_collocation`, three Legendre points and a constant control
 on each interval, solved by Ipopt. SciPy shoots once with a Runge-Kutta step for each constant
 control, and SLSQP. dymos collocates on Radau's points of order 3 and uses SLSQP; it is left out if
-it is not installed. Digits are those of the cost that each program reports, and of the cost along the
-run for daesolve, which refines its mesh by itself. Seconds are processor seconds, with all
+it is not installed. Digits are those of the cost that each program reports, and of the cost along
+the run for daesolve, which refines its mesh by itself. Seconds are processor seconds, with all
 preparation.
 """
 

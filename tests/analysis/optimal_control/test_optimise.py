@@ -228,3 +228,35 @@ def test_a_parameter_is_found_with_the_motion() -> None:
     )
     assert found.parameters["stiffness"] == pytest.approx(1.0, abs=1e-6)
     assert found.cost == pytest.approx(math.pi, rel=1e-10)
+
+
+@pytest.mark.slow
+def test_a_periodic_motion_follows_a_wave_as_far_as_effort_allows() -> None:
+    # x = A cos w t needs the force (2 - w^2) x; A minimises (A - 1)^2 + 0.01 (2 - w^2)^2 A^2.
+    q, u = ds.coordinates(x="m"), ds.inputs(force="N")
+    kinetic, potential = q.dot.x**2 / 2, q.x**2
+    spring = ds.MechanicalSystem(
+        q, kinetic=kinetic, potential=potential, force={"x": u.force}, inputs=u
+    )
+    w = 2 * math.pi
+    found = ds.optimise(
+        spring,
+        lambda now: (now["x"] - ca.cos(w * now["t"])) ** 2 + 0.01 * now["force"] ** 2,
+        time=1.0,
+        periodic=["x", "x_dot"],
+        path={"sum": (lambda now: now["x"] + now["x_dot"], -50.0, 50.0)},
+        nodes=11,
+        verify=False,
+    )
+    effort = 0.01 * (2 - w**2) ** 2
+    assert found.cost == pytest.approx(effort / (1 + effort) / 2, rel=1e-10)
+    assert found["x"][0] == pytest.approx(1 / (1 + effort), rel=1e-6)
+
+
+def test_a_control_in_a_constraint_is_refused() -> None:
+    q, u = ds.coordinates(x="m"), ds.inputs(place="m")
+    pinned = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, goals=[ds.Holonomic("pin", q.x - u.place)], inputs=u
+    )
+    with pytest.raises(ds.errors.DaesolveError, match="place"):
+        ds.optimise(pinned, time=1.0, end={"x": 1.0})
