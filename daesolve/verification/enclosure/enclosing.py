@@ -178,12 +178,17 @@ class Enclosure:
         NotCertifiedError
             There is no such step.
         """
-        end = float(np.nextafter(float(moment.mid()), np.inf))
+        end = float(np.nextafter(float((moment.mid() + moment.rad()).mid()), np.inf))
         step = self._stepping().step(start, self._time, end)
         if step is None or step.end != end:
             raise NotCertifiedError(f"no step can be proved from t = {self._time:.10g} s on")
         self._watch(step, self._p, self._just, None)
         return step.at(np.array(from_exact(moment - exact(step.time))))
+
+    def rates_at(self, box: np.ndarray) -> list[Any]:
+        """Return the rates over a box, (size, 3), in the present mode, as balls of python-flint."""
+        moment = [to_exact((self._time, 0.0, 0.0))]
+        return evaluate(self.equations.slopes, moment, [to_exact(b) for b in box], self._p)[0]
 
     @cached_property
     def _tables(self) -> Tables:

@@ -122,6 +122,12 @@ class CertifiedEquations:
         """The rates, and their derivatives by s, column by column."""
         return self.function("slopes", self.rates, _by(self.rates, self.symbols[1]))
 
+    def depends_on_time(self, resets: Sequence[ca.Function]) -> bool:
+        """Return whether rates, guards or some resets contain the time."""
+        t = self.symbols[0]
+        after = [self._after(reset)[0] for reset in resets]
+        return bool(ca.depends_on(ca.vertcat(self.rates, self.guards, *after), t))
+
     def guard(self, index: int) -> ca.Function:
         """Return a guard, its derivatives by s, and its rate along the motion."""
         t, s, _ = self.symbols

@@ -4,6 +4,7 @@ import casadi as ca
 import mpmath
 import numpy as np
 import pytest
+import scipy.integrate
 
 import daesolve as ds
 from daesolve.errors import NoProofError, OutOfRangeError, UnknownNameError
@@ -93,3 +94,83 @@ def test_requests_that_make_no_sense_are_refused():
         ds.analysis.prove_periodic(oscillator(), {"x": 0.0}, frequency="omga")
     with pytest.raises(OutOfRangeError, match="turns"):
         ds.analysis.prove_periodic(oscillator(), {"x": 0.0}, frequency=1.0, turns=0)
+
+
+def within(ball, exactly):
+    """Return whether a ball in two doubles contains a number of mpmath."""
+    with mpmath.workdps(50):
+        centre, offset, radius = map(mpmath.mpf, ball)
+        return abs(exactly - centre - offset) <= radius
+
+
+def van_der_pol():
+    q = ds.coordinates(x="m")
+    force = {"x": (1 - q.x**2) * q.dot.x}
+    return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, force=force)
+
+
+def test_the_period_of_van_der_pols_oscillator_is_proved():
+    start = {"x": 2.0086199, "x_dot": 0.0}
+    proof = ds.analysis.prove_periodic(van_der_pol(), start, period=6.6632869)
+    assert proof.stable is True
+    assert proof.free == ("x",)
+    assert proof.period[2] < 1e-15
+
+    def rate(_, y):
+        return [y[1], (1 - y[0] ** 2) * y[1] - y[0], 1 - y[0] ** 2]
+
+    def turned(_, y):
+        return y[1]
+
+    turned.direction = -1.0
+    options = {"method": "DOP853", "rtol": 1e-13, "atol": 1e-14, "events": turned}
+    found = scipy.integrate.solve_ivp(rate, (0.0, 10.0), [proof.start["x"][0], 0.0, 0.0], **options)
+    last = found.t_events[0][-1]
+    assert proof.period[0] == pytest.approx(last, abs=1e-10)
+    # Liouville: the multiplier is the exponential of the integral of the divergence.
+    assert proof.multipliers[0].real == pytest.approx(np.exp(found.y_events[0][-1][2]), rel=1e-8)
+
+
+def test_a_clock_that_is_kicked_has_the_period_and_multiplier_of_the_closed_form():
+    damping, kick = 0.125, 1.0
+    q = ds.coordinates(x="m")
+    event = ds.Event("kick", q.x, ds.RISING, ds.Reset({"x_dot": q.dot.x + kick}))
+    clock = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        potential=q.x**2 / 2,
+        force={"x": -2 * damping * q.dot.x},
+        events=[event],
+    )
+    with mpmath.workdps(50):
+        d = mpmath.mpf(damping)
+        w = mpmath.sqrt(1 - d**2)
+        period, late = 2 * mpmath.pi / w, mpmath.mpf(4)
+        shrinks = mpmath.exp(-d * period)
+        speed = kick / (1 - shrinks)
+        x = speed / w * mpmath.exp(-d * late) * mpmath.sin(w * late)
+        v = speed * mpmath.exp(-d * late) * (mpmath.cos(w * late) - d / w * mpmath.sin(w * late))
+    start = {"x": float(x) + 1e-9, "x_dot": float(v)}
+    proof = ds.analysis.prove_periodic(clock, start, period=float(period) + 1e-9)
+    assert proof.events == 1
+    assert within(proof.period, period)
+    assert proof.period[2] < 1e-15
+    assert abs(complex(shrinks) - proof.multipliers[0]) <= proof.radii[0] + 1e-16
+    # The state that changes fastest keeps its double; the other one follows.
+    assert proof.free in (("x",), ("x_dot",))
+
+
+def test_a_conservative_motion_which_is_not_isolated_is_not_proved():
+    q = ds.coordinates(x="m")
+    pendulum = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=-ca.cos(q.x))
+    with pytest.raises(NoProofError, match="not proved"):
+        ds.analysis.prove_periodic(pendulum, {"x": 1.0, "x_dot": 0.0}, period=6.69999)
+
+
+def test_a_driven_system_needs_the_frequency():
+    with pytest.raises(NoProofError, match="depends on time"):
+        ds.analysis.prove_periodic(oscillator(), {"x": 0.0}, period=4.0)
+    with pytest.raises(OutOfRangeError, match="either the frequency"):
+        ds.analysis.prove_periodic(oscillator(), {"x": 0.0})
+    with pytest.raises(OutOfRangeError, match="period"):
+        ds.analysis.prove_periodic(van_der_pol(), {"x": 2.0}, period=-1.0)
