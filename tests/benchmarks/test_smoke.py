@@ -42,6 +42,7 @@ SMALL = {
     "benchmarks.rolling_wheel": "--case hoop --until 1 --repeats 1",
     "benchmarks.accuracy": "--case pendulum --repeats 1",
     "benchmarks.driven": "--points 20 --samples 200",
+    "benchmarks.enclosures": "--until 1 --slices 0.05",
     "benchmarks.events": "--case blow --repeats 1",
     "benchmarks.simulator": "--case cart-pole --repeats 1",
     "benchmarks.step_checks": "--case hoop --until 1 --repeats 1",
@@ -256,6 +257,16 @@ def test_what_drives_a_system_is_followed_piece_by_piece(tmp_path):
     exact = [one["error"] for one in found if one["method"] in ("a table", "a sampled law")]
     assert len(exact) == 3
     assert max(exact) <= 1e-13
+
+
+@pytest.mark.long
+def test_certified_boxes_are_narrow_and_have_a_point_in_common_with_others(tmp_path):
+    pytest.importorskip("flint")
+    table, found = ran(tmp_path, "benchmarks.enclosures")
+    own = [one["width"] for one in found if one["by"] == "daesolve"]
+    assert len(own) == 2
+    assert max(own) < 1e-24
+    assert ("codac" in table) == (find_spec("codac") is not None)
 
 
 @pytest.mark.long
