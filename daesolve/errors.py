@@ -249,11 +249,6 @@ def in_words(error: BaseException) -> str:
     return f"{kind}: {said}" if said else kind
 
 
-def listed_value(value: object, longest: int = 60) -> str:
-    """Return a value as text for a sentence, shortened if it is long."""
-    return shortened(repr(value), longest)
-
-
 def readable(number: float) -> float:
     """Return a number for reading: zero for -0.0 and for what is too small for a normal double."""
     return 0.0 if abs(number) < sys.float_info.min else number
@@ -271,10 +266,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
     ----------
     kind
         What the name should denote, in the singular ("parameter").
-    name
-        The requested name.
-    known
-        All valid names.
+    name, known
+        The requested name, and all valid ones.
     """
     names = sorted(known)
     folded = [entry.casefold() for entry in names]
@@ -334,8 +327,7 @@ def suggest_names(owner: object, **kinds: str) -> None:
     owner
         The object, from its `__post_init__`.
     **kinds
-        By attribute, what a name in it denotes. None and other mappings, which read their values
-        from elsewhere, are left unchanged.
+        By attribute, what a name in it denotes; None and other mappings are left unchanged.
     """
     for attribute, kind in kinds.items():
         held = getattr(owner, attribute)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_h
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, create_model
 from pydantic.types import AllowInfNan
 
-from daesolve.errors import listed_value
+from daesolve.errors import shortened
 
 Number = Annotated[float, Strict()]
 """A double, which may be infinite or NaN, but not a truth value or a string."""
@@ -113,4 +113,4 @@ def _in_words(field: str, error: Mapping[str, Any]) -> str:
     wanted = re.sub(r" or instance of \w+", "", wanted)
     for name, plain in PLAIN.items():
         wanted = wanted.replace(name, plain)
-    return f"its field {field!r} is {listed_value(error['input'])}, but {wanted}"
+    return f"its field {field!r} is {shortened(repr(error['input']))}, but {wanted}"
