@@ -427,7 +427,23 @@ def certified() -> Figure:
     return figure
 
 
+def certified_chaos() -> Figure:
+    """Draw how the boxes of the page's double pendulum grow, from three uncertain starts."""
+    names = computed("how-to/certify", "double = ds.MechanicalSystem")
+    figure, (axes,) = panels(1, 2.6)
+    for colour, radius in zip(COLOURS, (1e-6, 1e-9, 1e-12), strict=False):
+        start = names["start"] | {"lower": (2.0, radius)}
+        run = ds.solve(names["double"], 12.0, start, at=ds.every(0.05), certify=True)
+        assert run.certificate is not None
+        widths = run.certificate.radii["lower"]
+        axes.semilogy(run.certificate.times, widths, color=colour, label=f"{radius:g} rad")
+    axes.set(xlabel="t (s)", ylabel="half-width (rad)")
+    axes.legend(**LEGEND)
+    return figure
+
+
 GUIDES: dict[str, Callable[[], Figure]] = {
+    "certified-chaos": certified_chaos,
     "audited": audited,
     "certified": certified,
     "compared": compared,
