@@ -2,7 +2,6 @@
 
 import matplotlib.pyplot as plt
 import pytest
-
 from daesolve_problems.classics.andrews_identified import TRUTH, identified, problem
 
 
