@@ -20,11 +20,10 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-import scipy.optimize
 
 import daesolve as ds
 
-from .common.attempts import BrokeDownError, installed
+from .common.attempts import BrokeDownError, installed, untyped
 from .common.conditions import conditions, from_json
 from .common.ending import end
 from .common.options import add_json, add_read, add_update, options
@@ -132,8 +131,11 @@ def by_casadi(task: Task, intervals: int) -> float:
             opti.subject_to(opti.bounded(low, u[j], high))
             opti.set_initial(u[j], task.guess[j][0] + share * (task.guess[j][1] - task.guess[j][0]))
         states = ca.horzcat(x, inner)
-        rates = ca.horzcat(*[ca.vertcat(*task.rates(ca.vertsplit(inner[:, j]), ca.vertsplit(u), ca))
-                             for j in range(3)])  # fmt: skip
+        columns: list[Any] = [
+            ca.vertcat(*task.rates(ca.vertsplit(inner[:, j]), ca.vertsplit(u), ca))
+            for j in range(3)
+        ]
+        rates: Any = ca.horzcat(*columns)
         opti.subject_to(ca.vec(states @ ca.DM(slopes) - h * rates) == 0)
         if task.duration is not None:
             cost += h * ca.sumsqr(u) * float(np.sum(weights))
@@ -170,6 +172,9 @@ def by_scipy(task: Task, intervals: int) -> float:
             return float(w[-1])
         return float(np.sum(w**2)) * task.duration / intervals
 
+    def missed(w: np.ndarray) -> np.ndarray:
+        return ended(w)[fixed] - aim
+
     fixed = [k for k, value in enumerate(task.end) if value is not None]
     aim = np.array([task.end[k] for k in fixed], dtype=float)
     shares = (np.arange(intervals) + 0.5) / intervals
@@ -177,15 +182,15 @@ def by_scipy(task: Task, intervals: int) -> float:
     limits: Sequence[tuple[float, float]] = [*task.bounds] * intervals
     if task.duration is None:
         begun, limits = np.append(begun, math.sqrt(0.5)), [*limits, (0.1, 5.0)]
-    found = scipy.optimize.minimize(
+    found = untyped("scipy.optimize").minimize(
         cost,
         begun,
         method="SLSQP",
         bounds=limits,
-        constraints={"type": "eq", "fun": lambda w: ended(w)[fixed] - aim},
+        constraints={"type": "eq", "fun": missed},
         options={"ftol": 1e-13, "maxiter": 500},
     )
-    return float(found.fun) if np.max(np.abs(ended(found.x)[fixed] - aim)) < 1e-6 else math.nan
+    return float(found.fun) if np.max(np.abs(missed(found.x))) < 1e-6 else math.nan
 
 
 def _plant(task: Task, om: Any) -> Any:
@@ -203,7 +208,7 @@ def _plant(task: Task, om: Any) -> Any:
             for k in range(len(task.bounds)):
                 self.add_input(f"u{k}", shape=(n,))
             self.add_output("power", shape=(n,))
-            rows = np.arange(n)
+            rows = np.arange(int(n))
             self.declare_partials("*", "*", method="cs", rows=rows, cols=rows)
             self.declare_coloring(wrt="*", method="cs", show_summary=False)
 

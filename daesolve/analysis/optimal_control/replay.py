@@ -97,13 +97,15 @@ def replay(
     x = states[:, between]
     cost = 0.0
     if task.running is not None:
-        values = np.asarray(task.running(inner.reshape(1, -1), x, p)).reshape(inner.shape)
-        cost += float(np.sum(values @ weights / 2.0 * np.diff(nodes)))
+        powers = np.asarray(task.running(inner.reshape(1, -1), x, p)).reshape(inner.shape)
+        cost += float(np.sum(powers @ weights / 2.0 * np.diff(nodes)))
     if task.final is not None:
         last = p[:, -1].copy()
         for place, rows in zip(task.places[0], motion.controls, strict=True):
             last[place] = rows[-1, -1]
-        cost += float(np.asarray(task.final(nodes[-1], at_nodes[:, -1], last)).item())
+        given = [ca.DM(float(nodes[-1])), ca.DM(at_nodes[:, -1]), ca.DM(last)]
+        values: list[ca.DM] = list(task.final.call(given))
+        cost += float(values[0])
     cost += motion.duration if task.shortest else 0.0
     excesses, beyond = _excesses(task, at_nodes, inner, x, p)
     return Replay(run, cost, own, excesses, beyond)

@@ -260,3 +260,16 @@ def test_a_control_in_a_constraint_is_refused() -> None:
     )
     with pytest.raises(ds.errors.DaesolveError, match="place"):
         ds.optimise(pinned, time=1.0, end={"x": 1.0})
+
+
+@pytest.mark.slow
+def test_an_objective_of_the_end_is_added(cart: ds.MechanicalSystem) -> None:
+    # From rest, F = c (T - t) is best: x(T) = c T^3 / 3, and c^2 T^3 / 3 - 4 x is least for c = 2.
+    found = ds.optimise(
+        cart,
+        ds.analysis.Objective(running=effort, end=lambda now: -4.0 * now["x"]),
+        time=1.5,
+        nodes=5,
+        verify=False,
+    )
+    assert found.cost == pytest.approx(-4.0 * 1.5**3 / 3, rel=1e-10)
