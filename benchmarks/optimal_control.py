@@ -135,8 +135,9 @@ def by_casadi(task: Task, intervals: int) -> float:
             ca.vertcat(*task.rates(ca.vertsplit(inner[:, j]), ca.vertsplit(u), ca))
             for j in range(3)
         ]
-        rates: Any = ca.horzcat(*columns)
-        opti.subject_to(ca.vec(states @ ca.DM(slopes) - h * rates) == 0)
+        rates = untyped("casadi").horzcat(*columns)
+        misses = untyped("casadi").vec(states @ ca.DM(slopes) - h * rates)
+        opti.subject_to(misses == 0)
         if task.duration is not None:
             cost += h * ca.sumsqr(u) * float(np.sum(weights))
         x = opti.variable(len(task.start))

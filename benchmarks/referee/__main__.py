@@ -12,6 +12,7 @@ allows. Seconds are wall-clock seconds of the integration.
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,14 +56,16 @@ def measured(loop: str, until: float) -> list[Measurement]:
     found = refereed(file, until, halvings=0, samples=1000, contacts="none")
     verdict = found.verdict
     gap = max(size for size, _ in verdict.goals.values())
-    drift = max(verdict.own.drift, found.own.trajectory.drift["energy"].max_relative)
+    energy = found.own.trajectory.drift["energy"].max_relative
+    drift = max(size for size in (verdict.own.drift, energy) if size is not None)
     rows = [Measurement(loop, "daesolve", gap, drift, None, verdict.own.seconds)]
     standard = verdict.others[0], verdict.divergences[0]
     for by, (other, apart) in (
         ("MuJoCo", standard), ("MuJoCo, as hard as it goes", hardened(found))
     ):  # fmt: skip
         gap = max(size for size in (other.gap, other.turn) if size is not None)
-        rows.append(Measurement(loop, by, gap, other.drift, apart.leaves(1e-3), other.seconds))
+        lost = math.nan if other.drift is None else other.drift
+        rows.append(Measurement(loop, by, gap, lost, apart.leaves(1e-3), other.seconds))
     return rows
 
 

@@ -18,7 +18,6 @@ from daesolve.core.equations.borders import Borders
 from daesolve.core.events.bound_guards import BoundGuards
 from daesolve.core.events.carried_guards import CarriedGuards
 from daesolve.core.events.guard_table import GuardTable, GuardTraits, Later, Place, Readings, Terms
-from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.solvers.guard_terms import GuardTerms
 
 TOGETHER = 1e-12
@@ -83,7 +82,7 @@ class GuardBook:
         self,
         table: GuardTable,
         traits: GuardTraits,
-        evaluator: Callable[[], Evaluator],
+        evaluator: Callable[[], Callable[..., list[np.ndarray]]],
         terms: Terms | None = None,
         borders: Borders | None = None,
         later: Later | None = None,
@@ -107,7 +106,7 @@ class GuardBook:
         self._measured = Readings(math.nan, b"", none, none, none, none, [])
 
     @cached_property
-    def _evaluate(self) -> Evaluator:
+    def _evaluate(self) -> Callable[..., list[np.ndarray]]:
         return self._evaluator()
 
     def saved(self) -> dict[str, Any]:
