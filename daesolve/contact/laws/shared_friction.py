@@ -174,11 +174,28 @@ class Sharing:
 
     def loads(self, later: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Return tractions (2 n,) on held slips, and limits (n,), at a time from now on, s."""
-        found = self.reactions(later)
+        return self._loads_of(self.reactions(later))
+
+    def _loads_of(self, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         pairs = [self.numbers.reactions[int(self.instant.which[k])] for k in self.stuck]
         tangents = np.array([found[tangent] for _, both in pairs for tangent in both])
         normals = np.array([found[normal] for normal, _ in pairs])
         return tangents, self.instant.contacts.static[[*self.stuck]] * normals
+
+    def spare(self, reactions: np.ndarray) -> float:
+        """Return the remainder of all cones under some reactions: the least 1 - |T| / (mu N)."""
+        tractions, limits = self._loads_of(reactions)
+        if not np.all(limits > 0.0):
+            return -np.inf
+        return 1.0 - float(np.max(np.linalg.norm(tractions.reshape(-1, 2), axis=1) / limits))
+
+    def holding_all(self) -> np.ndarray:
+        """Return p with all slips held, so that the elimination shares all loads as springs do."""
+        p = self.p.copy()
+        for rubbing in self.rubbing:
+            p[[*rubbing.holds]] = 1.0
+            p[[*rubbing.split, *rubbing.shift, *rubbing.along]] = 0.0
+        return p
 
     def best(self) -> BestShare:
         """Return the best share now."""

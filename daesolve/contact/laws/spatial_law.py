@@ -385,9 +385,19 @@ class SpatialContactLaw(FrictionalContactLaw):
     def _with_best_share(
         self, place: DecisionState, instant: TouchingContacts, p: np.ndarray
     ) -> np.ndarray:
-        """Return values of a mode with the best share of friction that is not determined."""
+        """Return values of a mode with a share of friction that is not determined.
+
+        That of equal springs, on request, if it holds; or the one that uses least of the cones.
+        """
         sharing = self._sharing(place, instant, p)
-        return p if sharing is None else sharing.values()
+        if sharing is None:
+            return p
+        if self._springs:
+            whole = sharing.holding_all()
+            reactions = np.array(self._recover(place.time, place.whole, whole)[1])
+            if sharing.spare(reactions) > NEAR:
+                return whole
+        return sharing.values()
 
     def _moment(self, place: DecisionState, instant: TouchingContacts, zero: np.ndarray) -> float:
         """Return a time in which bodies move by their own size, and slow slips do not turn, s."""

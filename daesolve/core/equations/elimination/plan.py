@@ -15,6 +15,9 @@ from daesolve.core.posing.value_names import ValueKind
 
 MOST_REFINEMENTS = 4
 PROXIMAL_REFINEMENTS = 2
+SHARING_REFINEMENTS = 3
+"""The same where contacts share loads: what each refinement leaves grows with the shift over the
+squares of singular values, which legs of several links make small."""
 BACKWARD_ERROR = 1e-13
 ROUNDING = 20.0 * float(np.finfo(float).eps)
 """The accepted backward error per unknown of a large system: rounding adds up along a chain, and
@@ -36,7 +39,8 @@ def choose_plan(
 
     Refinements are added until the componentwise backward error at every sample is at rounding
     level, which grows with the size of the system. There is at least one if a light body moves with
-    others, whatever forces act on it now; a proximal elimination always uses two.
+    others, whatever forces act on it now; a proximal elimination always uses two, or three where
+    contacts may share loads.
 
     Parameters
     ----------
@@ -51,7 +55,8 @@ def choose_plan(
     """
     scales = _block_scales(dynamics, samples, values)
     if proximal:
-        return EliminationPlan(PROXIMAL_REFINEMENTS, True, scales)
+        refinements = SHARING_REFINEMENTS if dynamics.shares_loads else PROXIMAL_REFINEMENTS
+        return EliminationPlan(refinements, True, scales)
     unknowns = dynamics.velocity_count + dynamics.reactions.numel()
     allowed = BACKWARD_ERROR
     if unknowns >= SPARSE_FROM:
