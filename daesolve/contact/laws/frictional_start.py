@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact.decisions import decide
+from daesolve.contact.decisions import ContactSolution, decide
 from daesolve.contact.decisions.decisions import NOT_ALONE
 from daesolve.contact.decisions.touching import DEPENDENT
 from daesolve.contact.laws.brake_decisions import decide_with_brakes
@@ -30,6 +30,7 @@ from daesolve.contact.laws.frictional_modes import (
     values_in_states,
 )
 from daesolve.contact.laws.redundant_contacts import shares_of, with_implied_contacts
+from daesolve.contact.laws.shared_friction import Sharing
 from daesolve.contact.laws.shared_loads import said_of, share_loads
 from daesolve.contact.laws.spatial_modes import NEAR, SPRINGS, candidates, values_for_transitions
 from daesolve.contact.posing.contact_rows import contacts_in, in_space, rub
@@ -180,6 +181,8 @@ def _begin_in_space(
     chosen = values_for_transitions(
         numbers, instant, p, courses, answer, slips, terms, springs=springs
     )
+    if beginning.choices.springs:
+        chosen = _with_all_slips_held(numbers, instant, chosen, answer)
     # One that opens does so at the start, with an event; until then it slides as it does.
     stays = np.zeros(len(numbers.names), dtype=bool)
     stays[instant.which] = answer.gap_rates <= NEAR * instant.size[: len(slips)]
@@ -188,3 +191,16 @@ def _begin_in_space(
     chosen[numbers.slides[moving]] = 1.0
     notes = [said_of(instant)] if shared else []
     return chosen, notes if found.complete else [*notes, NOT_ALONE]
+
+
+def _with_all_slips_held(
+    numbers: ContactNumbers, instant: TouchingContacts, chosen: np.ndarray, answer: ContactSolution
+) -> np.ndarray:
+    """Return values in which the elimination shares friction, if that is within all cones."""
+    sharing = Sharing.of(numbers, instant, chosen, lambda later: answer.reactions)
+    if sharing is None:
+        return chosen
+    stuck = [*sharing.stuck]
+    limits = instant.contacts.static[stuck] * answer.normal[stuck]
+    inside = speeds_of(answer.tangential[stuck]) < (1.0 - NEAR) * limits
+    return sharing.holding_all() if inside.all() else chosen

@@ -412,7 +412,8 @@ def check_held_reactions(dynamics: Dynamics, rank: Rank, redundant: str) -> None
     """
     held = {row.name for row in dynamics.rows if row.hold is not None}
     if redundant == "minimum-norm":
-        held -= {dynamics.rows[one.row].name for one in dynamics.unilateral if one.shares_loads}
+        sharing = [one for one in dynamics.unilateral if one.shares_loads]
+        held -= {dynamics.rows[row].name for one in sharing for row in (one.row, *one.slips)}
     for group in rank.groups:
         if held.intersection(group):
             slips = {row.name for row in dynamics.rows if row.hold is not None and row.degree == 1}
