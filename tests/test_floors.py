@@ -23,7 +23,7 @@ NEEDS = {
     "export": BASE | {"contact"},
     "verification": BASE | {"contact"},
     "multibody": BASE | {"contact", "verification"},
-    "analysis": BASE | {"contact", "nonholonomic", "verification"},
+    "analysis": BASE | {"contact", "export", "nonholonomic", "verification"},
     "plugins": BASE
     | {"analysis", "contact", "export", "multibody", "nonholonomic", "verification"},
     "typing": {"contact", "core", "plugins"},

@@ -32,7 +32,7 @@ STATISTICS = [
 ADDED = [
     *("start_time", "until", "notes", "start_changes", "end_state", "derived", "units"),
     *("drift_history", "parameter_units", "conditioning", "peaks", "path", "asked", "degeneracy"),
-    *("impact", "inputs", "continues", "audit"),
+    *("impact", "inputs", "continues", "audit", "certificate"),
 ]
 
 

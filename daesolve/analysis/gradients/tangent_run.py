@@ -13,7 +13,7 @@ from daesolve.analysis.gradients.tangent_equations import (
     tangent_jump,
     tangent_problem,
 )
-from daesolve.analysis.gradients.transposed_jumps import Instant, Stage, TransposedJumps
+from daesolve.analysis.gradients.transposed_jumps import Instant, JumpStage, TransposedJumps
 from daesolve.analysis.propagation import Propagation
 from daesolve.analysis.run_events import RunEvents
 from daesolve.analysis.run_legs import legs_of
@@ -140,13 +140,13 @@ class TangentJumps(TransposedJumps):
 
     events: TangentRun
 
-    def stages(self, instant: Instant) -> list[Stage]:
+    def stages(self, instant: Instant) -> list[JumpStage]:
         """Return what happens at an instant: to the event, its resets, and from it."""
         events, nothing = self.events, np.zeros(0)
         own = events.base, events.active, events.running
         resets = [
-            Stage(tangent_jump(jump, events.active), fired, jump)
+            JumpStage(tangent_jump(jump, events.active), fired, jump)
             for jump, fired in self.jumps_of(instant)
         ]
         enter, leave = moved_to_event(*own, instant.guard, 1), moved_to_event(*own, None, -1)
-        return [Stage(enter, nothing), *resets, Stage(leave, nothing)]
+        return [JumpStage(enter, nothing), *resets, JumpStage(leave, nothing)]

@@ -54,7 +54,7 @@ class Instant:
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class JumpStage:
     """A part of what happens at an instant.
 
     Parameters
@@ -150,9 +150,9 @@ class TransposedJumps:
         self._at_clock(instant.clock, by_time)
         return self.at_guard(instant, place, after)
 
-    def stages(self, instant: Instant) -> list[Stage]:
+    def stages(self, instant: Instant) -> list[JumpStage]:
         """Return what happens at an instant, one after the other."""
-        return [Stage(jump_change(jump), fired, jump) for jump, fired in self.jumps_of(instant)]
+        return [JumpStage(jump_change(jump), fired, jump) for jump, fired in self.jumps_of(instant)]
 
     def jumps_of(self, instant: Instant) -> list[tuple[JumpFunction, np.ndarray]]:
         """Return the resets at an instant, and which guards passed."""

@@ -60,7 +60,7 @@ class Fit:
     bound: np.ndarray
 
 
-class Fitting:
+class ParameterFitting:
     """A search for the values that fit best.
 
     Parameters

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from daesolve.analysis.gradients.objective_gradient import DifferentiableCase
-from daesolve.analysis.identification.fitting import Fit, Fitting
+from daesolve.analysis.identification.fitting import Fit, ParameterFitting
 from daesolve.analysis.identification.identifiability import (
     INVISIBLE,
     Identifiability,
@@ -137,7 +137,7 @@ def identify(
     scales = model.data.sizes
     levels = dict(model.data.noise) or {name: 1e-3 * size for name, size in scales.items()}
     opening = float(np.median([levels[name] / size for name, size in scales.items()]))
-    fitting = Fitting(model, levels, first, limits, min(max(opening, 1e-6), 1e-2))
+    fitting = ParameterFitting(model, levels, first, limits, min(max(opening, 1e-6), 1e-2))
     rows = len(model.data.times)
     if segments is not None and not (isinstance(segments, int) and 1 <= segments < max(rows, 2)):
         raise OutOfRangeError(
@@ -242,7 +242,7 @@ def _undivided(prepared: Prepared) -> str | None:
 
 
 def _with_noise(
-    fitting: Fitting, fit: Fit, levels: Mapping[str, float], scales: Mapping[str, float]
+    fitting: ParameterFitting, fit: Fit, levels: Mapping[str, float], scales: Mapping[str, float]
 ) -> tuple[Fit, dict[str, float]]:
     """Return the fit with the most likely noise of each column, and this noise."""
     model, columns = fitting.model, fitting.model.data.columns
@@ -267,7 +267,11 @@ def _with_noise(
 
 
 def _assembled(
-    model: Model, fitting: Fitting, fit: Fit, levels: Mapping[str, float], limits: np.ndarray
+    model: Model,
+    fitting: ParameterFitting,
+    fit: Fit,
+    levels: Mapping[str, float],
+    limits: np.ndarray,
 ) -> Identification:
     columns = model.data.columns
     residuals = {name: fit.residuals.outputs[name] - values for name, values in columns.items()}
@@ -338,7 +342,11 @@ def _units_of(model: Model) -> dict[str, str]:
 
 
 def _directions(
-    model: Model, fitting: Fitting, fit: Fit, free: np.ndarray, known: Identifiability | None
+    model: Model,
+    fitting: ParameterFitting,
+    fit: Fit,
+    free: np.ndarray,
+    known: Identifiability | None,
 ) -> tuple[NullDirection, ...]:
     """Return the combinations that the data do not determine, by name.
 
@@ -363,7 +371,7 @@ def _directions(
 
 
 def _moved_outputs(
-    fitting: Fitting, fit: Fit, free: np.ndarray, direction: np.ndarray, relative: bool
+    fitting: ParameterFitting, fit: Fit, free: np.ndarray, direction: np.ndarray, relative: bool
 ) -> float:
     """Return how much residuals change along a direction; infinite if unknowns cannot move."""
     moved = fit.values.copy()

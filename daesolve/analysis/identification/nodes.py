@@ -24,7 +24,7 @@ PREFERRED = 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class SegmentNode:
     """A consistent state at which a segment of the motion begins.
 
     Parameters
@@ -63,7 +63,7 @@ def nodes_at(
     places: Sequence[tuple[float, int]],
     states: np.ndarray,
     data: Measurements,
-) -> list[Node]:
+) -> list[SegmentNode]:
     """Return nodes on a motion, with values from the data where states are measured.
 
     Parameters
@@ -81,7 +81,7 @@ def nodes_at(
     labels, count = prepared.problem.labels, prepared.dynamics.position_count
     names, angles = labels.states, np.isin(np.arange(len(labels.states)), labels.angles)
     width = max(len(data.times) // (2 * len(places) + 2), 2)
-    nodes: list[Node] = []
+    nodes: list[SegmentNode] = []
     for (time, row), state in zip(places, states, strict=True):
         shown = _shown_at(data, row, width)
         known = np.array([name in shown for name in names])
@@ -94,7 +94,9 @@ def nodes_at(
             if k not in chosen
         }
         own = tuple(names[k] for k in chosen)
-        nodes.append(Node(time, row, own, values, manifold.sizes[chosen], angles[chosen], others))
+        nodes.append(
+            SegmentNode(time, row, own, values, manifold.sizes[chosen], angles[chosen], others)
+        )
     return nodes
 
 

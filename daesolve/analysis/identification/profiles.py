@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from daesolve.analysis.identification.fitting import Fit, Fitting
+from daesolve.analysis.identification.fitting import Fit, ParameterFitting
 from daesolve.analysis.identification.identifiability import INVISIBLE
 from daesolve.errors import DaesolveError
 
@@ -33,7 +33,9 @@ class Profile:
     rises: np.ndarray
 
 
-def profile_of(fitting: Fitting, fit: Fit, place: int, deviation: float, factor: float) -> Profile:
+def profile_of(
+    fitting: ParameterFitting, fit: Fit, place: int, deviation: float, factor: float
+) -> Profile:
     """Return the profile of an unknown.
 
     Parameters
@@ -58,7 +60,9 @@ def profile_of(fitting: Fitting, fit: Fit, place: int, deviation: float, factor:
     return Profile(values, np.array(rises))
 
 
-def _misfit(fitting: Fitting, fit: Fit, place: int, others: np.ndarray, value: float) -> float:
+def _misfit(
+    fitting: ParameterFitting, fit: Fit, place: int, others: np.ndarray, value: float
+) -> float:
     """Return the sum of squares at a value of one unknown; NaN if there is no motion."""
     point, residuals = fit.values.copy(), fit.residuals
     point[place] = value

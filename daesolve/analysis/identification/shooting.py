@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.analysis.identification.measurements import Measurements
-from daesolve.analysis.identification.nodes import Node, nodes_at
+from daesolve.analysis.identification.nodes import SegmentNode, nodes_at
 from daesolve.analysis.identification.segment_motion import SegmentMotion, segment_motion
 from daesolve.analysis.sensitivity import recorded_run
 from daesolve.analysis.start_derivatives import Requests
@@ -52,7 +52,7 @@ class Model:
         system, request = with_inputs(self.system, self.request(values))
         return prepare(system, replace(request, until=float(self.data.times[-1])))
 
-    def nodes(self, values: Mapping[str, float], count: int) -> list[Node]:
+    def nodes(self, values: Mapping[str, float], count: int) -> list[SegmentNode]:
         """Return the nodes between so many segments, on the motion for some values.
 
         Raises
@@ -114,7 +114,7 @@ class Shooting:
     """
 
     model: Model
-    nodes: Sequence[Node]
+    nodes: Sequence[SegmentNode]
     noise: Mapping[str, float]
     opening: float
 
@@ -167,7 +167,7 @@ class Shooting:
         }
         return Residuals(np.concatenate(vectors), np.vstack(slopes), outputs, parts)
 
-    def _places(self, by: Sequence[str], node: Node | None, first: int) -> list[int]:
+    def _places(self, by: Sequence[str], node: SegmentNode | None, first: int) -> list[int]:
         """Return the columns of the derivatives by some names."""
         listed = [] if node is None else list(node.names)
         inner = len(by) - len(listed)
@@ -177,7 +177,12 @@ class Shooting:
         ]
 
     def _segment(
-        self, named: Mapping[str, float], node: Node | None, own: np.ndarray, first: int, last: int
+        self,
+        named: Mapping[str, float],
+        node: SegmentNode | None,
+        own: np.ndarray,
+        first: int,
+        last: int,
     ) -> SegmentMotion:
         """Differentiate a segment by the unknowns that act on it, and by the values of its node."""
         model, times = self.model, self.model.data.times[first:last]

@@ -22,7 +22,7 @@ Expression = Callable[[Mapping[str, ca.SX]], "ca.SX | float"]
 """Quantities by name -> one number."""
 
 
-class Quantities(dict[str, ca.SX]):
+class TaskQuantities(dict[str, ca.SX]):
     """Quantities by name; an unknown one is refused with the nearest name."""
 
     def __missing__(self, name: str) -> ca.SX:
@@ -103,10 +103,10 @@ class ControlledEquations:
         return function_of("grips", [t, x, p], [ca.densify(slopes)], (TXP, ["F_x"]))
 
     @cached_property
-    def quantities(self) -> Quantities:
+    def quantities(self) -> TaskQuantities:
         """States, values, outputs, reactions and the time `t` as expressions of (t, x, p)."""
         t, x, p = self._symbols
-        found = Quantities(t=t)
+        found = TaskQuantities(t=t)
         for name in ("reactions", "outputs"):
             function = self._equations.function(name)
             column = function(t, x, p)
@@ -128,7 +128,7 @@ class ControlledEquations:
         known = {one.element_hash() for one in ca.symvar(ca.vertcat(t, x, p))}
         found: list[ca.SX] = []
         for expression in expressions:
-            value = ca.SX(expression(Quantities(self.quantities)))
+            value = ca.SX(expression(TaskQuantities(self.quantities)))
             foreign = [one for one in ca.symvar(value) if one.element_hash() not in known]
             if value.numel() != 1 or foreign:
                 raise OutOfRangeError(

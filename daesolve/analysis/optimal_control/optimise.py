@@ -23,8 +23,8 @@ from daesolve.analysis.optimal_control.search import (
     straight,
     with_waves,
 )
-from daesolve.analysis.optimal_control.task import Range, Task, pose_task
-from daesolve.analysis.optimal_control.transcription import Mesh, Motion
+from daesolve.analysis.optimal_control.task import ControlTask, Range, pose_task
+from daesolve.analysis.optimal_control.transcription import CollocatedMotion, Mesh
 from daesolve.core.system.system import System
 from daesolve.errors import NoOptimumError, OutOfRangeError, check_names
 
@@ -163,7 +163,12 @@ def optimise(
 
 
 def _optimum(
-    task: Task, mesh: Mesh, motion: Motion, shown: Replay, gain: float, costs: Sequence[float]
+    task: ControlTask,
+    mesh: Mesh,
+    motion: CollocatedMotion,
+    shown: Replay,
+    gain: float,
+    costs: Sequence[float],
 ) -> Optimum:
     return Optimum(
         shown.cost,
@@ -179,7 +184,9 @@ def _optimum(
     )
 
 
-def _finer(task: Task, mesh: Mesh, motion: Motion, sizes: np.ndarray) -> tuple[Mesh, Motion]:
+def _finer(
+    task: ControlTask, mesh: Mesh, motion: CollocatedMotion, sizes: np.ndarray
+) -> tuple[Mesh, CollocatedMotion]:
     """Return a finer mesh, with nodes where bounds begin and end to act, and a motion on it."""
     finer, arcs = refined(task, mesh, motion)
     begun = resampled(mesh, motion, finer)
@@ -208,7 +215,7 @@ def _samples(guess: Mapping[str, Any]) -> dict[str, np.ndarray]:
     return {name: np.atleast_1d(np.asarray(value, dtype=float)) for name, value in guess.items()}
 
 
-def _duration(task: Task, guess: Mapping[str, np.ndarray]) -> float:
+def _duration(task: ControlTask, guess: Mapping[str, np.ndarray]) -> float:
     known = (*task.equations.states, *task.controls.names, *task.unknowns.names, "time")
     check_names("quantity to guess", guess, known)
     low, high = task.duration
@@ -217,13 +224,13 @@ def _duration(task: Task, guess: Mapping[str, np.ndarray]) -> float:
     return math.sqrt(low * high) if low > 0.0 else high / 2.0
 
 
-def _guesses(task: Task, mesh: Mesh, begun: Motion) -> Iterator[Motion]:
+def _guesses(task: ControlTask, mesh: Mesh, begun: CollocatedMotion) -> Iterator[CollocatedMotion]:
     yield begun
     for number in range(WAVES):
         yield with_waves(begun, task, mesh, number)
 
 
-def _sizes(task: Task, motion: Motion) -> np.ndarray:
+def _sizes(task: ControlTask, motion: CollocatedMotion) -> np.ndarray:
     """Return the size of each state: of its values on a motion and at both ends."""
     largest = np.max(np.abs(motion.states), axis=1)
     return np.where(largest > 1e-3, largest, 1.0)

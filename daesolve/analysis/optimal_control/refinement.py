@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from daesolve.analysis.optimal_control.task import Task
+from daesolve.analysis.optimal_control.task import ControlTask
 from daesolve.analysis.optimal_control.transcription import (
     HIGH,
     LOW,
     Arcs,
+    CollocatedMotion,
     Mesh,
-    Motion,
     gauss,
     lagrange,
 )
@@ -21,7 +21,7 @@ ACTIVE = 1e-6
 """A control or a path is at its bound if it is nearer than this, relative to the bound's size."""
 
 
-def refined(task: Task, mesh: Mesh, motion: Motion) -> tuple[Mesh, Arcs]:
+def refined(task: ControlTask, mesh: Mesh, motion: CollocatedMotion) -> tuple[Mesh, Arcs]:
     """Return a mesh with every interval halved, and the arcs on it on which bounds act.
 
     Where a bound begins or ends to act, the controls have a kink or jump. No polynomial follows it,
@@ -91,7 +91,9 @@ def _path_points(mesh: Mesh) -> np.ndarray:
     return np.append(gauss(mesh.stages)[0], 1.0)
 
 
-def _bounded(task: Task, mesh: Mesh, motion: Motion) -> Iterator[tuple[float, float, np.ndarray]]:
+def _bounded(
+    task: ControlTask, mesh: Mesh, motion: CollocatedMotion
+) -> Iterator[tuple[float, float, np.ndarray]]:
     """Yield the bounds of each control and path, and its values on each interval, (m, n)."""
     for k, column in enumerate(motion.controls):
         yield task.controls.low[k], task.controls.high[k], column
@@ -112,7 +114,7 @@ def _bounded(task: Task, mesh: Mesh, motion: Motion) -> Iterator[tuple[float, fl
         yield task.along.low[k], task.along.high[k], row.reshape(moments.shape).T
 
 
-def resampled(mesh: Mesh, motion: Motion, finer: Mesh) -> Motion:
+def resampled(mesh: Mesh, motion: CollocatedMotion, finer: Mesh) -> CollocatedMotion:
     """Return a motion on another mesh, by the polynomials of its own one."""
     c = gauss(mesh.stages)[0]
     nodes = np.array(finer.nodes)
@@ -139,7 +141,7 @@ def resampled(mesh: Mesh, motion: Motion, finer: Mesh) -> Motion:
     aside = np.clip(handles, nodes[:-1, None] + 1e-12, nodes[1:, None] - 1e-12)
     samples = np.einsum("pk,mkn->mpn", mesh.controls_at(mesh.points), motion.controls)
     controls = of(aside.ravel(), mesh.points, samples).reshape(inputs, finer.intervals, -1)
-    return Motion(
+    return CollocatedMotion(
         motion.duration,
         nodes,
         of(nodes, whole, values),

@@ -9,8 +9,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.analysis.optimal_control.task import Task
-from daesolve.analysis.optimal_control.transcription import Mesh, Motion
+from daesolve.analysis.optimal_control.task import ControlTask
+from daesolve.analysis.optimal_control.transcription import CollocatedMotion, Mesh
 from daesolve.core.posing.symbols import time
 from daesolve.core.posing.tables import horner, table
 from daesolve.core.results.trajectory.trajectory import Trajectory
@@ -48,9 +48,9 @@ class Replay:
 
 def replay(
     system: System,
-    task: Task,
+    task: ControlTask,
     mesh: Mesh,
-    motion: Motion,
+    motion: CollocatedMotion,
     sizes: np.ndarray,
     inputs: Mapping[str, Any],
     options: Mapping[str, Any],
@@ -112,7 +112,7 @@ def replay(
 
 
 def _excesses(
-    task: Task, at_nodes: np.ndarray, inner: np.ndarray, x: np.ndarray, p: np.ndarray
+    task: ControlTask, at_nodes: np.ndarray, inner: np.ndarray, x: np.ndarray, p: np.ndarray
 ) -> tuple[dict[str, float], np.ndarray]:
     """Return what is missed by name, and the largest excess of a bound in each interval."""
     names = task.equations.states
@@ -137,7 +137,7 @@ def _excesses(
     return found, beyond
 
 
-def controls_of(task: Task, mesh: Mesh, motion: Motion) -> dict[str, ca.SX]:
+def controls_of(task: ControlTask, mesh: Mesh, motion: CollocatedMotion) -> dict[str, ca.SX]:
     """Return the controls as expressions of time, polynomials on each interval."""
     nodes = task.begin + motion.duration * motion.nodes
     begins = table("began", nodes, np.append(nodes[:-1], nodes[-2]), "steps")(time)

@@ -9,8 +9,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.analysis.optimal_control.task import Task
-from daesolve.analysis.optimal_control.transcription import Arcs, Mesh, Motion, Transcription, gauss
+from daesolve.analysis.optimal_control.task import ControlTask
+from daesolve.analysis.optimal_control.transcription import (
+    Arcs,
+    CollocatedMotion,
+    Mesh,
+    Transcription,
+    gauss,
+)
 from daesolve.errors import InfeasibleTaskError, NoOptimumError
 
 MISSED = 1e-6
@@ -51,8 +57,12 @@ OPTIONS: Mapping[str, Any] = {
 
 
 def search(
-    task: Task, mesh: Mesh, sizes: np.ndarray, guesses: Iterator[Motion], options: Mapping[str, Any]
-) -> Motion:
+    task: ControlTask,
+    mesh: Mesh,
+    sizes: np.ndarray,
+    guesses: Iterator[CollocatedMotion],
+    options: Mapping[str, Any],
+) -> CollocatedMotion:
     """Return the optimum on a mesh from the first guess that leads to one.
 
     Raises
@@ -78,8 +88,13 @@ def search(
 
 
 def placed(
-    task: Task, mesh: Mesh, sizes: np.ndarray, arcs: Arcs, guess: Motion, options: Mapping[str, Any]
-) -> Motion | None:
+    task: ControlTask,
+    mesh: Mesh,
+    sizes: np.ndarray,
+    arcs: Arcs,
+    guess: CollocatedMotion,
+    options: Mapping[str, Any],
+) -> CollocatedMotion | None:
     """Return the optimum on given arcs of bounds, whose ends move; None if there is none."""
     posed = Transcription(task, mesh, sizes, arcs=arcs)
     solver = ca.nlpsol("placed", "ipopt", posed.programme, {**OPTIONS, **options})
@@ -87,7 +102,9 @@ def placed(
     return posed.motion(found["x"]) if solver.stats()["success"] else None
 
 
-def _refuse_infeasible(task: Task, mesh: Mesh, sizes: np.ndarray, guess: Motion) -> None:
+def _refuse_infeasible(
+    task: ControlTask, mesh: Mesh, sizes: np.ndarray, guess: CollocatedMotion
+) -> None:
     """Raise if a motion that misses as little as possible of what is asked still misses some."""
     posed = Transcription(task, mesh, sizes, elastic=True)
     solver = ca.nlpsol("nearest", "ipopt", posed.programme, {**OPTIONS, "ipopt.max_iter": 1000})
@@ -110,11 +127,11 @@ def _refuse_infeasible(task: Task, mesh: Mesh, sizes: np.ndarray, guess: Motion)
     )
 
 
-def _titled(task: Task, name: str) -> str:
+def _titled(task: ControlTask, name: str) -> str:
     return f"the bound of {name!r}" if name in task.along.names else name
 
 
-def _size_of(task: Task, sizes: np.ndarray, name: str) -> float:
+def _size_of(task: ControlTask, sizes: np.ndarray, name: str) -> float:
     if name in task.along.names:
         return float(task.along.sizes[task.along.names.index(name)])
     return float(sizes[task.equations.states.index(name.rsplit(" ", 1)[-1])])
@@ -123,7 +140,9 @@ def _size_of(task: Task, sizes: np.ndarray, name: str) -> float:
 # -- guesses ---------------------------------------------------------------------------------------
 
 
-def straight(task: Task, mesh: Mesh, given: Mapping[str, np.ndarray], duration: float) -> Motion:
+def straight(
+    task: ControlTask, mesh: Mesh, given: Mapping[str, np.ndarray], duration: float
+) -> CollocatedMotion:
     """Return a motion along straight lines, or through given even samples of some quantities."""
     nodes = np.array(mesh.nodes)
     names = task.equations.states
@@ -146,7 +165,7 @@ def straight(task: Task, mesh: Mesh, given: Mapping[str, np.ndarray], duration: 
     c, points = gauss(mesh.stages)[0], mesh.points
     inner = nodes[:-1, None] + np.diff(nodes)[:, None] * c
     handles = nodes[:-1, None] + np.diff(nodes)[:, None] * points
-    return Motion(
+    return CollocatedMotion(
         duration,
         nodes,
         np.array([_along(nodes, row) for row in rows]),
@@ -166,7 +185,9 @@ def _along(places: np.ndarray, samples: np.ndarray) -> np.ndarray:
     return np.interp(places, np.linspace(0.0, 1.0, len(samples)), samples)
 
 
-def with_waves(guess: Motion, task: Task, mesh: Mesh, number: int) -> Motion:
+def with_waves(
+    guess: CollocatedMotion, task: ControlTask, mesh: Mesh, number: int
+) -> CollocatedMotion:
     """Return a guess off the straight one, in which no symmetry keeps a state or a control still.
 
     Each state that is not fixed all along, and each control, gets a wave of its own phase.

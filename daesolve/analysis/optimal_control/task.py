@@ -32,7 +32,7 @@ DEPENDENT = 1e-8
 
 
 @dataclass(frozen=True)
-class Limits:
+class TaskLimits:
     """The least and the largest values of some quantities.
 
     Parameters
@@ -61,7 +61,7 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ControlTask:
     """A motion that is wanted.
 
     Parameters
@@ -88,10 +88,10 @@ class Task:
     """
 
     equations: ControlledEquations
-    controls: Limits
-    unknowns: Limits
-    start: Limits
-    end: Limits
+    controls: TaskLimits
+    unknowns: TaskLimits
+    start: TaskLimits
+    end: TaskLimits
     began: np.ndarray
     ended: np.ndarray
     periodic: tuple[int, ...]
@@ -99,7 +99,7 @@ class Task:
     begin: float
     duration: tuple[float, float]
     path: ca.Function
-    along: Limits
+    along: TaskLimits
     running: ca.Function | None
     final: ca.Function | None
 
@@ -142,7 +142,7 @@ def pose_task(
     inputs: Mapping[str, Any],
     guess: Mapping[str, np.ndarray],
     begin: float,
-) -> Task:
+) -> ControlTask:
     """Check what is asked for; see `optimise`."""
     check_system(system)
     system, others = driven(system, inputs)
@@ -182,7 +182,7 @@ def pose_task(
     }
     rows |= {name: (row[0], *_range(f"the path {name!r}", row[1:])) for name, row in path.items()}
     running, final = _terms(equations, objective)
-    return Task(
+    return ControlTask(
         equations,
         _limits(within),
         _limits(unknown),
@@ -276,9 +276,9 @@ def _inside(low: float, high: float, near: float = 0.0) -> float:
     return min(max(near, low), high)
 
 
-def _limits(ranges: Mapping[str, tuple[float, float]]) -> Limits:
+def _limits(ranges: Mapping[str, tuple[float, float]]) -> TaskLimits:
     pairs = np.array(list(ranges.values()), dtype=float).reshape(-1, 2)
-    return Limits(tuple(ranges), pairs[:, 0], pairs[:, 1])
+    return TaskLimits(tuple(ranges), pairs[:, 0], pairs[:, 1])
 
 
 def _consistent(
@@ -358,7 +358,7 @@ class _Ends:
         began: np.ndarray,
         first: Mapping[str, tuple[float, float]],
         free: set[str],
-    ) -> tuple[Limits, tuple[int, ...]]:
+    ) -> tuple[TaskLimits, tuple[int, ...]]:
         names, equations = self._names, self._equations
         ranges = {name: (value, value) for name, value in zip(names, began.tolist(), strict=True)}
         loose = [name for name in first if first[name][0] < first[name][1]]

@@ -22,7 +22,7 @@ import casadi as ca
 import numpy as np
 from numpy.polynomial import legendre
 
-from daesolve.analysis.optimal_control.task import Limits, Task
+from daesolve.analysis.optimal_control.task import ControlTask, TaskLimits
 from daesolve.core.posing.symbols import symbol
 
 LOW, HIGH = 1, 2
@@ -113,7 +113,7 @@ class Arcs:
         return tuple((np.flatnonzero(found | self.touches[:, 1:-1].any(axis=0)) + 1).tolist())
 
 
-def on_arcs(limits: Limits, arcs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def on_arcs(limits: TaskLimits, arcs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the limits on arcs, (m, n) each: a single number where a bound acts."""
     low, high = limits.low[:, None], limits.high[:, None]
     return np.where(arcs == HIGH, high, low), np.where(arcs == LOW, low, high)
@@ -130,7 +130,7 @@ def gauss(stages: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class CollocatedMotion:
     """Numbers of a motion on a mesh.
 
     Parameters
@@ -174,7 +174,7 @@ class Transcription:
 
     def __init__(
         self,
-        task: Task,
+        task: ControlTask,
         mesh: Mesh,
         sizes: np.ndarray,
         *,
@@ -438,7 +438,7 @@ class Transcription:
             "ubg": np.concatenate([high for _, _, high in self._rows]),
         }
 
-    def guess(self, motion: Motion) -> np.ndarray:
+    def guess(self, motion: CollocatedMotion) -> np.ndarray:
         """Return a motion as the values of the variables."""
         moved = motion.nodes[list(self.mesh.moving)]
         parts = [
@@ -452,7 +452,7 @@ class Transcription:
         rest = sum(variable.numel() for variable in self._variables[len(parts) :])
         return np.concatenate([*parts, np.zeros(rest)])
 
-    def motion(self, values: ca.DM) -> Motion:
+    def motion(self, values: ca.DM) -> CollocatedMotion:
         """Return the motion that the variables describe."""
         outputs = [self.duration, self.nodes, self.states, self.stages, self.controls]
         read = ca.Function("motion", [self.programme["x"]], [*outputs, self.unknowns])
@@ -460,7 +460,7 @@ class Transcription:
             np.asarray(one.full()) for one in read(values)
         )
         n, s, d = self.mesh.intervals, self.mesh.stages, self.mesh.degree + 1
-        return Motion(
+        return CollocatedMotion(
             float(duration[0, 0]),
             nodes.ravel(),
             states,

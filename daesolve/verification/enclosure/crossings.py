@@ -83,7 +83,7 @@ def short_motion(
 
 
 @dataclass(frozen=True, eq=False)
-class Passage:
+class EnclosedPassage:
     """A guard that passes zero, and the reset that follows.
 
     Parameters
@@ -129,7 +129,7 @@ def cross(
     time: float,
     waiting: StateSet,
     p: list[Any],
-    passage: Passage,
+    passage: EnclosedPassage,
 ) -> SetCrossing:
     """Take a set through an event that happens about now.
 

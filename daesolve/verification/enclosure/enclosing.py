@@ -16,7 +16,12 @@ import numpy as np
 
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.certificate import CertifiedEvent, RunCertificate
-from daesolve.verification.enclosure.crossings import NotCertifiedError, Passage, SetCrossing, cross
+from daesolve.verification.enclosure.crossings import (
+    EnclosedPassage,
+    NotCertifiedError,
+    SetCrossing,
+    cross,
+)
 from daesolve.verification.enclosure.equations import (
     CertifiedEquations,
     as_exact,
@@ -33,7 +38,7 @@ from daesolve.verification.enclosure.exact import (
 from daesolve.verification.enclosure.exact_start import ConstraintManifold, exact_start
 from daesolve.verification.enclosure.expected_events import ExpectedEvent
 from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
-from daesolve.verification.enclosure.quantities import Quantities
+from daesolve.verification.enclosure.quantities import EnclosedQuantities
 from daesolve.verification.enclosure.state_sets import StateSet
 from daesolve.verification.enclosure.steps import Step, Stepping, Tables, apart, tables_of
 from daesolve.verification.enclosure.watching import stays_quiet
@@ -88,7 +93,7 @@ class Enclosure:
         self._just: int | None = None
         self._jumps = {key: self.equations.jump(reset) for key, reset in resets.items()}
         self._passages = {
-            (e.guard, id(e.reset)): Passage(
+            (e.guard, id(e.reset)): EnclosedPassage(
                 e.guard,
                 self.guards[e.guard].direction,
                 self.equations.guard(e.guard),
@@ -150,7 +155,7 @@ class Enclosure:
         found, dependent = exact_start(
             equations, prepared.dynamics, self._time, whole, self._p, given, self.radii
         )
-        self._quantities = Quantities(equations, prepared.dynamics)
+        self._quantities = EnclosedQuantities(equations, prepared.dynamics)
         self._sample_at_start(found)
         return found, dependent
 
@@ -270,7 +275,7 @@ class Enclosure:
         box[:, 2] = (box[:, 2] + start.errors(slopes)) * UP
         return np.concatenate([box, self._quantities.at(moment, start, where, self._p)])
 
-    def _passage(self, event: ExpectedEvent) -> Passage:
+    def _passage(self, event: ExpectedEvent) -> EnclosedPassage:
         return self._passages[event.guard, id(event.reset)]
 
     def _through(self, event: ExpectedEvent, reached: StateSet, p: list[Any]) -> SetCrossing:

@@ -23,7 +23,7 @@ from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
 from daesolve.verification.enclosure.state_sets import StateSet
 
 
-class Quantities:
+class EnclosedQuantities:
     """Functions of (t, s, p) whose values are enclosed at samples.
 
     Quantities with an operation that has no derivatives, such as a sign, and integrals along the

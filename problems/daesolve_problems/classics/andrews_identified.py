@@ -2,7 +2,8 @@
 
 The mechanism is that of the problem `andrews`. The angles beta of the crank and gamma of the plate
 that the spring pulls are measured a hundred times within 0.03 s, with normal noise. The stiffness
-c0 of the spring and the torque mom of the motor are unknown; the case begins 10 % beside both, with
+c0 of the spring and the torque mom of the motor are unknown, and so are the reactions of the loops;
+the motor works, so energy is not conserved. The case begins 10 % beside both, with
 a motion that soon turns at other times than the measured one.
 
 One motion over the whole time goes astray from there, because its misfit has many minima. In
@@ -13,15 +14,17 @@ correlated, because a stiffer spring slows the crank much as a weaker motor does
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import daesolve as ds
 from daesolve.plugins.bound_case import BoundCase
 from daesolve_problems.classics import andrews
 from daesolve_problems.figures import Document, panels_over_time
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TRUTH = {"c0": 4530.0, "mom": 0.033}
 BESIDE = 1.1

@@ -5,7 +5,8 @@ parallel (model file `gripper.xml`). Motors turn the cranks with a torque until 
 fingers press on a box, which slides and turns on a smooth table but does not tilt; then the hand
 rises along a smooth path, by a servo that carries the weight of hand and fingers. The reactions of
 all joints and contacts are unknown; that of the table is `above_lower`. The planar loops have rows
-that depend on each other; the motion is unique.
+that depend on each other; the motion is unique. Nothing is conserved: motors, friction and impacts
+change the energy.
 
 With the crank's length l and angle θ, m' the mass that moves as a finger (half of crank and
 follower, and the finger), the virtual work of a finger at rest gives the load N of its pad,
@@ -18,7 +19,6 @@ as long as F <= μ N: as long as the torque is at least
     τ_s = m g l cos θ / (2 μ) + (m g / 2 + m' g) l sin θ.
 
 Below it the pads slip upwards along the box with F = μ N, and the table still carries m g - 2 μ N.
-Nothing is conserved: motors, friction and impacts change the energy.
 """
 
 from __future__ import annotations
@@ -109,6 +109,10 @@ problem = ds.Problem(
     "gripper",
     title="A gripper of two four-bar linkages that lifts a box",
     models={"linkages": posed},
+    sources=[
+        "A. Bicchi, V. Kumar, Robotic grasping and contact: a review, Proc. IEEE Int. Conf. on "
+        "Robotics and Automation, San Francisco 2000, 348-353"
+    ],
     start=start,
     start_values=start_names,
     derived=counted,

@@ -3,14 +3,14 @@
 A trunk on four legs, read from the model file `quadruped.xml`: each leg has a hip that leads it
 aside (`abduct`), one that swings it (`swing`) and a `knee`, each with the inertia of a rotor, and
 ends in a round foot, which touches the floor with Coulomb's friction. The reactions of all joints
-and feet are unknown. Motors hold the joints near a stance, each with the torque
+and feet are unknown. Nothing is conserved: energy changes by the work of the motors, by impacts and
+by what slides. Motors hold the joints near a stance, each with the torque
 
     τ = k (θ_s - θ) - c θ'.
 
 Where the feet stick each leg is a chain with two ends, and twelve rows hold eighteen freedoms; so
 the torques determine the loads of the feet, whatever these are on a stiff table. At rest the loads
-carry the weight, and the joints are off their stance by as much as that takes. Nothing is
-conserved: energy changes by the work of the motors, by impacts and by what slides.
+carry the weight, and the joints are off their stance by as much as that takes.
 
 `fl`, `fr`, `rl`, `rr` are the legs, front and rear, left and right; x points ahead and y to the
 left. The floor falls ahead by `incline`. The input `push` is a force on the trunk to the left. A
@@ -134,6 +134,7 @@ problem = ds.Problem(
     "quadruped",
     title="A quadruped that lands on its feet and stands",
     models={"legs": posed},
+    sources=["R. Featherstone, Rigid Body Dynamics Algorithms, Springer, New York 2008"],
     start=start,
     start_values=start_names,
     derived=counted,

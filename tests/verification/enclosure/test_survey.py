@@ -45,7 +45,7 @@ def test_a_remainder_that_is_left_out_is_found(monkeypatch):
         return found
 
     monkeypatch.setattr(Stepping, "_enclosed", without)
-    assert missed(survey(1, 0, 3))
+    assert missed(survey(1, 0, 12))
 
 
 @pytest.mark.long
