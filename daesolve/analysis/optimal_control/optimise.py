@@ -249,6 +249,13 @@ def _agrees(shown: Replay, gain: float, tolerance: float) -> bool:
 
 
 def _refusal(shown: Replay, gain: float, tolerance: float) -> NoOptimumError:
+    met = dict.fromkeys(event.name for event in shown.run.events)
+    if met:
+        return NoOptimumError(
+            f"the run differs by {shown.differences.max():.1e} from the collocated motion, which "
+            f"follows no events, but the run has {', '.join(map(repr, met))}: choose a guess or "
+            "bounds that avoid them, or end before the first"
+        )
     return NoOptimumError(
         f"the tolerance {tolerance:g} was not reached: the run differs by "
         f"{shown.differences.max():.1e} from the collocated motion, bounds are exceeded by "

@@ -273,3 +273,13 @@ def test_an_objective_of_the_end_is_added(cart: ds.MechanicalSystem) -> None:
         verify=False,
     )
     assert found.cost == pytest.approx(-4.0 * 1.5**3 / 3, rel=1e-10)
+
+
+def test_an_event_that_changes_the_motion_is_named() -> None:
+    q, u = ds.coordinates(x="m"), ds.inputs(force="N")
+    wall = ds.Event("wall", q.x - 0.5, ds.RISING, ds.Reset({"x_dot": -q.dot.x}))
+    walled = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, force={"x": u.force}, inputs=u, events=[wall]
+    )
+    with pytest.raises(ds.errors.NoOptimumError, match="the run has 'wall'"):
+        ds.optimise(walled, effort, time=1.0, end={"x": 1.0, "x_dot": 0.0}, refinements=0)
