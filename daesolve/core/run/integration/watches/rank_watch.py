@@ -195,6 +195,7 @@ class RankWatch:
         """Return all that is known, so that another process can resume."""
         return {
             "strongest": self.strongest,
+            "gradients": self._gradients.largest,
             "largest": self.largest,
             "rank": self._rank_here,
             "warned": None if self.warned is None else asdict(self.warned),
@@ -204,6 +205,7 @@ class RankWatch:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore what `saved` returned."""
         self.strongest = np.array(saved["strongest"], dtype=float)
+        self._gradients.largest = np.array(saved.get("gradients", self._gradients.largest))
         self.largest = None if saved["largest"] is None else float(saved["largest"])
         self._rank_here = saved.get("rank")
         self.warned = restored_dependence(saved["warned"])

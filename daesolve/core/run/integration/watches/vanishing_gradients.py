@@ -36,6 +36,11 @@ class VanishingGradients:
         The equations.
     goals
         Those that are to be independent.
+
+    Attributes
+    ----------
+    largest
+        The largest length of each gradient so far.
     """
 
     def __init__(self, dynamics: Dynamics, goals: tuple[str, ...]) -> None:
@@ -46,7 +51,7 @@ class VanishingGradients:
             for name in goals
             if rows[name].hold is None and _may_vanish(rows[name].jacobian, dynamics)
         )
-        self._largest = np.zeros(len(self.goals))
+        self.largest = np.zeros(len(self.goals))
         self._last: np.ndarray | None = None
 
     @cached_property
@@ -80,7 +85,7 @@ class VanishingGradients:
         table = evaluate_block(self._gradients, times, visible, parameters)[0]
         rows = table.reshape(len(times), len(self.goals), -1)
         lengths = np.linalg.norm(rows, axis=2)
-        largest = np.fmax.accumulate(np.vstack([self._largest, lengths]))[1:]
+        largest = np.fmax.accumulate(np.vstack([self.largest, lengths]))[1:]
         relative = lengths / np.where(largest > 0.0, largest, 1.0)
         units = rows / np.where(lengths > 0.0, lengths, 1.0)[..., None]
         known = units if self._last is None else np.concatenate([self._last, units])
@@ -90,7 +95,7 @@ class VanishingGradients:
         steady = np.vstack([none, along[:-1]]) > STEADY
         turned = (along < TURNED) & steady
         vanished = (relative < LEAST) | turned[carried:]
-        self._largest, self._last = largest[-1], known[-2:]
+        self.largest, self._last = largest[-1], known[-2:]
         steps = np.flatnonzero(vanished.any(axis=1))
         if not steps.size:
             return None
