@@ -153,6 +153,7 @@ def test_contacts_open_stick_slide_and_collide_as_in_a_run(
         assert shown[name][-1] == pytest.approx(run.end_values[name], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_block_stops_and_a_ball_comes_to_rest_where_formulas_say_so(tmp_path: Path) -> None:
     q, p = ds.coordinates(x="m", y="m"), ds.parameters(mu=0.3)
     floor = ds.Contact("floor", q.y, restitution=0.5, friction=p.mu, slip=q.dot.x, closed=False)
