@@ -59,7 +59,6 @@ from .core.results.trajectory.results import Outcome as Outcome
 from .core.results.trajectory.trajectory import Trajectory as Trajectory
 from .core.run.integration.sampling import every as every
 from .core.run.integration.sampling import every_event as every_event
-from .core.run.solving.simulator import Simulator as Simulator
 from .core.run.solving.solving import solve as solve
 from .core.solvers import Cvodes as Cvodes
 from .core.solvers import Dop853 as Dop853
@@ -84,6 +83,7 @@ from .plugins.registry import Problem as Problem
 from .plugins.registry import problem as problem
 from .plugins.registry import problems as problems
 from .plugins.resuming import resume as resume
+from .simulator.simulator import Simulator as Simulator
 from .verification.comparison import Comparison as Comparison
 from .verification.comparison import compare as compare
 

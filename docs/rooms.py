@@ -18,7 +18,10 @@ WANTED = Path(__file__).parent / "_static" / "rooms.svg"
 
 BANDS = {
     "services": ("cli", "reporting", "ensembles", "plugins", "typing"),
-    "features": ("analysis", "multibody", "nonholonomic", "export", "verification", "contact"),
+    "features": (
+        *("analysis", "multibody", "nonholonomic", "export"),
+        *("simulator", "verification", "contact"),
+    ),
     "the core": (
         *("run", "preparation", "events", "solvers", "system"),
         *("formulations", "equations", "results", "posing", "expressions"),

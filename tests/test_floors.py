@@ -19,6 +19,7 @@ NEEDS = {
     "errors": set(),
     "core": {"errors"},
     "contact": BASE,
+    "simulator": BASE,
     "nonholonomic": BASE,
     "export": BASE | {"contact"},
     "verification": BASE | {"contact"},
@@ -34,7 +35,9 @@ NEEDS = {
     | {"analysis", "ensembles", "export", "multibody", "plugins", "reporting", "verification"},
 }
 """What each room builds on; the others it does not know."""
-FEATURES = ("contact", "nonholonomic", "export", "verification", "multibody", "analysis")
+FEATURES = (
+    *("contact", "nonholonomic", "export", "verification", "simulator", "multibody", "analysis"),
+)
 COPY_ALONE = """
 import importlib, pkgutil, sys
 # An editable installation would find what was deleted.

@@ -18,8 +18,8 @@ from daesolve.core.preparation.choosing import check_pair, stiffness
 from daesolve.core.preparation.preparing import Prepared, prepare
 from daesolve.core.preparation.request import Request
 from daesolve.core.solvers import Cvodes, Dop853, RadauIIA, Solver, Taylor
-from daesolve.core.solvers.capped import CappedDop853
 from daesolve.errors import UnsupportedError
+from daesolve.verification.capped_steps import CappedDop853
 
 LEAST_STEPS = 1000
 """The least number of steps of the repetition in the whole run."""

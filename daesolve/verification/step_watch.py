@@ -10,10 +10,10 @@ import numpy as np
 from daesolve.core.preparation.preparing import Prepared
 from daesolve.core.results.trajectory.results import EventRecord, StepBlock
 from daesolve.core.run.integration.record import RunRecord
-from daesolve.core.run.integration.watches.kept_steps import MOST_STEPS, KeptSteps, Row
 from daesolve.core.run.integration.watches.watch import Watch
 from daesolve.verification.audit import Instants, glance
 from daesolve.verification.auditor import held_in
+from daesolve.verification.kept_steps import MOST_STEPS, KeptSteps, Row
 
 UNCONTROLLED = 1e-5
 """The accuracy of steps that is asked of a solver that controls no errors, whose drift is told, and

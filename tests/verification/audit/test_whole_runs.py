@@ -42,7 +42,7 @@ def test_an_audit_in_parts_finds_what_a_whole_one_finds(monkeypatch):
 
 def test_an_audit_says_from_when_on_the_steps_are_unknown(monkeypatch):
     monkeypatch.setattr("daesolve.core.run.integration.dense_output.MOST_BYTES", 0)
-    monkeypatch.setattr("daesolve.core.run.integration.watches.kept_steps.MOST_ENDS", 10)
+    monkeypatch.setattr("daesolve.core.run.integration.watches.first_steps.MOST_ENDS", 10)
     found = ds.solve(pendulum(), 600.0, {"x": 0.6}).audit()
     (rest,) = found.unchecked
     assert rest.check == "steps"

@@ -18,7 +18,7 @@ from daesolve.core.run.integration.late_guards import solve_through
 from daesolve.core.run.integration.record import Boundary
 from daesolve.core.run.integration.run_state import RunState, unobserved
 from daesolve.core.run.integration.sampling import At
-from daesolve.core.run.integration.watches.kept_steps import FirstSteps
+from daesolve.core.run.integration.watches.first_steps import FirstSteps
 from daesolve.core.solvers import State
 from daesolve.errors import OutOfRangeError, is_number
 

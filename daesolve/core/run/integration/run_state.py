@@ -26,10 +26,10 @@ from daesolve.core.run.integration.effort import Effort
 from daesolve.core.run.integration.record import Boundary, Happening, RunRecord
 from daesolve.core.run.integration.sampling import At, Schedule
 from daesolve.core.run.integration.watches.conservation_watch import ConservationWatch
+from daesolve.core.run.integration.watches.first_steps import FirstSteps
 from daesolve.core.run.integration.watches.flat_zeros import FlatZeros
 from daesolve.core.run.integration.watches.following_watch import FollowingWatch
 from daesolve.core.run.integration.watches.grip_watch import GripWatch
-from daesolve.core.run.integration.watches.kept_steps import FirstSteps
 from daesolve.core.run.integration.watches.monitor import Monitor, NumberWatch
 from daesolve.core.run.integration.watches.passage_watch import PassageWatch
 from daesolve.core.run.integration.watches.watch import Watch

@@ -11,7 +11,7 @@ from daesolve.core.results.trajectory.samples import Recorded
 from daesolve.core.results.trajectory.stored_trajectories import stored_run
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.simulation import simulate
-from daesolve.core.run.integration.watches.kept_steps import FIRST_STEPS
+from daesolve.core.run.integration.watches.first_steps import FIRST_STEPS
 
 LEEWAY = 2
 """The first steps may be this many times as long as the mean step."""

@@ -9,7 +9,7 @@ import numpy as np
 import daesolve as ds
 from daesolve.core.results.trajectory.results import StepBlock
 from daesolve.core.run.integration.replay import BETWEEN, MOST_SAMPLES, close_times
-from daesolve.core.run.integration.watches.kept_steps import FIRST_STEPS, FirstSteps
+from daesolve.core.run.integration.watches.first_steps import FIRST_STEPS, FirstSteps
 
 
 def oscillator(frequency=1.0):

@@ -16,9 +16,9 @@ from daesolve.core.formulations import OdeProblem, Watched
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import Drift, Peak, StepBlock
 from daesolve.core.run.integration.record import RunRecord
+from daesolve.core.run.integration.watches.first_steps import FirstSteps
 from daesolve.core.run.integration.watches.following_watch import FollowingWatch
 from daesolve.core.run.integration.watches.grip_watch import GripWatch, LostGrip
-from daesolve.core.run.integration.watches.kept_steps import FirstSteps
 from daesolve.core.run.integration.watches.passage_watch import INDEPENDENT, Breach, PassageWatch
 from daesolve.core.run.integration.watches.step_statistics import (
     PeakWatch,

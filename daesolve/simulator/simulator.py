@@ -17,7 +17,6 @@ import numpy as np
 from daesolve.core.preparation.lately import prepare_once
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.preparation.request import Request
-from daesolve.core.preparation.restarting import restarted
 from daesolve.core.results.trajectory.findings import Audit
 from daesolve.core.results.trajectory.results import Continuable, Outcome, TrajectoryPoint
 from daesolve.core.results.trajectory.trajectory import Trajectory, remember_latest
@@ -43,7 +42,6 @@ from daesolve.core.run.integration.run_options import (
 from daesolve.core.run.integration.run_state import RunState, fresh_state
 from daesolve.core.run.integration.sampling import Schedule
 from daesolve.core.run.integration.simple_resets import SimpleResets
-from daesolve.core.run.solving.simulator_values import HeldInputs, StepValues
 from daesolve.core.system.system import System
 from daesolve.errors import (
     OutOfRangeError,
@@ -52,6 +50,8 @@ from daesolve.errors import (
     UnsupportedError,
     is_number,
 )
+from daesolve.simulator.restarting import restarted
+from daesolve.simulator.step_values import HeldInputs, StepValues
 
 FORGOTTEN = 64
 """Values in force after which a simulator that records nothing keeps the last alone."""

@@ -1,68 +1,17 @@
-"""Accepted steps that a run keeps: the first ones, the ends of all, and an even choice."""
+"""Accepted steps of a run that are held against what was posed: an even choice, and the last."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.results import StepBlock
-from daesolve.core.run.integration.watches.watch import Watch
 
-FIRST_STEPS = 3200
-"""Accepted steps whose states are kept from the start on: there a motion is examined closely."""
-MOST_ENDS = 1_000_000
-"""Accepted steps whose ends are kept."""
 MOST_STEPS = 512
 """Accepted steps of an even choice; every second one is dropped where there are more."""
-
-
-@dataclass(eq=False)
-class FirstSteps(Watch):
-    """The ends of accepted steps, and the states at the first ones.
-
-    `ends` are the times, block by block, of which `count` states and `total` times are known.
-    """
-
-    blocks: list[StepBlock] = field(default_factory=list[StepBlock])
-    ends: list[np.ndarray] = field(default_factory=list[np.ndarray])
-    count: int = 0
-    total: int = 0
-
-    @classmethod
-    def of(cls, prepared: Prepared) -> Self:
-        """Keep those of any run."""
-        return cls()
-
-    def take(self, block: StepBlock, p: np.ndarray) -> None:
-        """Keep the steps of a block as far as there is room."""
-        if self.total < MOST_ENDS:
-            self.ends.append(block.times.copy())
-            self.total += len(block.times)
-        room = FIRST_STEPS - self.count
-        if room <= 0:
-            return
-        self.blocks.append(StepBlock(block.times[:room].copy(), block.states[:room].copy()))
-        self.count += len(self.blocks[-1].times)
-
-    def clear(self) -> None:
-        """Begin anew."""
-        self.blocks, self.ends, self.count, self.total = [], [], 0, 0
-
-    @property
-    def times(self) -> np.ndarray:
-        """(k,) s, in the order of the integration."""
-        return np.concatenate([np.empty(0), *(block.times for block in self.blocks)])
-
-    @property
-    def states(self) -> np.ndarray:
-        """(k, nx)."""
-        return np.vstack([block.states for block in self.blocks])
-
-
 Row = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Of k steps the times (k,), states (k, nx), and p: (np,) for all or (k, np)."""
 
