@@ -54,6 +54,15 @@ register("systems with contacts", "daesolve.contact.posing.posed_contacts:comple
 register("pairs of systems", "daesolve.contact.posing.pairs:pose_pairs")
 register("slips that stick", "daesolve.contact.posing.guided_brakes:with_guided_brakes")
 register("slips that stick", "daesolve.contact.posing.shared_slips:with_shared_slips")
+register(
+    "solvers",
+    "daesolve.solvers.sundae:SundaeCvode",
+    "daesolve.solvers.sundae:SundaeIda",
+    "daesolve.solvers.assimulo:AssimuloCvode",
+    "daesolve.solvers.assimulo_dae:AssimuloIda",
+    "daesolve.solvers.assimulo_dae:AssimuloRadau5",
+    "daesolve.solvers.assimulo_dae:AssimuloOdassl",
+)
 register("watches", "daesolve.contact.laws.shared_loads:SharedLoadWatch")
 register("watches", "daesolve.verification.step_watch:Glance")
 register("auditor", "daesolve.verification.auditor:Auditor")
@@ -81,7 +90,6 @@ INNER_ROOMS = {
     "drawing": "multibody.drawing",
     "fmu": "export.fmu",
     "friction": "contact.friction",
-    "solvers": "core.solvers",
 }
 """The public rooms within others."""
 

@@ -6,13 +6,13 @@ from . import errors as errors
 from . import export as export
 from . import multibody as multibody
 from . import nonholonomic as nonholonomic
+from . import solvers as solvers
 from . import typing as typing
 from .analysis.identification import identify as identify
 from .analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from .analysis.optimal_control import optimise as optimise
 from .contact import friction as friction
 from .contact.posing.contacts import Contact as Contact
-from .core import solvers as solvers
 from .core.formulations import GGL as GGL
 from .core.formulations import Feedback as Feedback
 from .core.formulations import Formulation as Formulation

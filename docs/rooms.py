@@ -20,7 +20,7 @@ BANDS = {
     "services": ("cli", "reporting", "ensembles", "plugins", "typing"),
     "features": (
         *("analysis", "multibody", "nonholonomic", "export"),
-        *("simulator", "verification", "contact"),
+        *("simulator", "verification", "contact", "solvers"),
     ),
     "the core": (
         *("run", "preparation", "events", "solvers", "system"),

@@ -20,6 +20,7 @@ NEEDS = {
     "core": {"errors"},
     "contact": BASE,
     "simulator": BASE,
+    "solvers": BASE,
     "nonholonomic": BASE,
     "export": BASE | {"contact"},
     "verification": BASE | {"contact"},
@@ -36,7 +37,8 @@ NEEDS = {
 }
 """What each room builds on; the others it does not know."""
 FEATURES = (
-    *("contact", "nonholonomic", "export", "verification", "simulator", "multibody", "analysis"),
+    *("solvers", "contact", "nonholonomic", "export"),
+    *("verification", "simulator", "multibody", "analysis"),
 )
 COPY_ALONE = """
 import importlib, pkgutil, sys

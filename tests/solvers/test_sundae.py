@@ -8,7 +8,8 @@ import pytest
 
 import daesolve as ds
 from daesolve.core.formulations import implicit
-from daesolve.core.solvers import State, sundae
+from daesolve.core.solvers import State
+from daesolve.solvers import sundae
 from tests.interruption import interrupted_after
 from tests.reference.chaplygin_sleigh import sleigh_states
 from tests.reference.pendulum import pendulum_period, pendulum_states

@@ -14,8 +14,8 @@ import pytest
 import daesolve as ds
 from daesolve.core.expressions.evaluation import BufferedFunction
 from daesolve.core.solvers import State, Status
-from daesolve.core.solvers.assimulo import AssimuloCvode
-from daesolve.core.solvers.assimulo_dae import (
+from daesolve.solvers.assimulo import AssimuloCvode
+from daesolve.solvers.assimulo_dae import (
     AssimuloIda,
     AssimuloOdassl,
     AssimuloRadau5,

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from daesolve.core.solvers.assimulo import AssimuloCvode, backend
-from daesolve.core.solvers.assimulo_dae import AssimuloIda, AssimuloOdassl, AssimuloRadau5
 from daesolve.errors import MissingBackendError
+from daesolve.solvers.assimulo import AssimuloCvode, backend
+from daesolve.solvers.assimulo_dae import AssimuloIda, AssimuloOdassl, AssimuloRadau5
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import DaeProblem, OdeProblem, implicit
 from daesolve.core.posing.symbols import symbol
-from daesolve.core.solvers.assimulo import (
+from daesolve.core.solvers.segment import State
+from daesolve.solvers.assimulo import (
     AssimuloFunctions,
     AssimuloSolver,
     backend,
@@ -29,7 +30,6 @@ from daesolve.core.solvers.assimulo import (
     problem_of,
     shorter_step,
 )
-from daesolve.core.solvers.segment import State
 
 MULTISTEP_SHARE = 0.01
 """The fraction of the tolerances that IDA and ODASSL get: errors of BDF have one sign, and add up

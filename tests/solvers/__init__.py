@@ -1,0 +1,1 @@
+"""Tests of daesolve; they mirror the package."""
