@@ -21,6 +21,8 @@ MANY_INSTRUCTIONS = 20_000
 """The number of instructions of the rate from which functions are built for each mode."""
 MOST_MODES = 64
 """The largest number of modes whose functions are kept."""
+WIDEST = 2.0
+"""The largest ratio of instructions of functions for several modes to the least for one."""
 
 FORMS = ("ode", "index-1", "index-2", "index-3", "overdetermined")
 """The forms of problems, which formulations make and solvers accept."""
@@ -178,28 +180,41 @@ class OdeProblem:
     whole: ca.Function | None = None
 
     @cached_property
-    def _modes(self) -> dict[tuple[int, ...], OdeProblem]:
-        """The problem in the modes that were entered, by what each releases; the latest last."""
+    def _modes(self) -> dict[frozenset[int], OdeProblem]:
+        """The problem without the goals that some modes release; the latest last."""
         return {}
 
     def in_mode(self, p: np.ndarray) -> OdeProblem:
         """Return the problem for values that release the same goals as p, if it is large.
 
-        Its functions take the same arguments and return the same, but compute nothing for goals
-        that are released: of many contacts only those that are closed cost something.
+        Its functions take the same arguments and return the same, but compute nothing for most
+        goals that are released: of many contacts only those that close cost something. What has
+        been held is often held again, so new functions serve the modes before as well.
         """
         if self.whole is None:
             return self
-        released = tuple(place for place in self.holds if p[place] == 0.0)
+        released = frozenset(place for place in self.holds if p[place] == 0.0)
         if not released:
             return self
-        found = self._modes.pop(released, None) or self._without(self.whole, released)
-        self._modes[released] = found
-        if len(self._modes) > MOST_MODES:
-            del self._modes[next(iter(self._modes))]
-        return found
+        for known in reversed(self._modes):
+            if known <= released:
+                return self._modes[known]
+        return self._added(self.whole, released)
 
-    def _without(self, whole: ca.Function, released: Sequence[int]) -> OdeProblem:
+    def _added(self, whole: ca.Function, released: frozenset[int]) -> OdeProblem:
+        """Make functions for another mode, and for those before unless they become too large."""
+        modes = self._modes
+        widened = released.intersection(*list(modes)[-1:])
+        made = self._without(whole, widened)
+        sizes = [known.rhs.n_instructions() for known in modes.values()]
+        if sizes and made.rhs.n_instructions() > WIDEST * min(sizes):
+            widened, made = released, self._without(whole, released)
+        modes[widened] = made
+        if len(modes) > MOST_MODES:
+            del modes[next(iter(modes))]
+        return made
+
+    def _without(self, whole: ca.Function, released: Collection[int]) -> OdeProblem:
         """Return the problem with zeros in place of some values."""
         t, x, p = arguments = [whole.sx_in(k) for k in range(3)]
         values = ca.SX(p)
