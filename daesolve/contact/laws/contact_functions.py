@@ -92,6 +92,16 @@ def functions_of(setting: Setting) -> ContactFunctions:
 _functions: WeakKeyDictionary[OdeProblem, ContactFunctions] = WeakKeyDictionary()
 
 
+def length_of(zero: np.ndarray) -> float:
+    """Return the size of bodies, m, from what counts as zero of gaps; without any it is one."""
+    return 1e12 * float(np.max(zero, initial=TOUCHING if not zero.size else 0.0))
+
+
+def fall_speed(instant: TouchingContacts, zero: np.ndarray) -> float:
+    """Return the speed that bodies reach in a fall through their own size, m/s."""
+    return float(np.sqrt(length_of(zero) * float(np.max(instant.size))))
+
+
 def stepped(rate: Evaluator, time: float, x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:
     """Return the state a step later, by the classical method of order 4."""
 

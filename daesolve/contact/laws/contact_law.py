@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -26,12 +27,21 @@ from daesolve.contact.complementarity.horizontal import HorizontalComplementarit
 from daesolve.contact.complementarity.policies import solve
 from daesolve.contact.laws.contact_functions import gaps_at_zero, references_of
 from daesolve.contact.laws.frictional_instant import respond_to_pushes
+from daesolve.contact.laws.unloaded import (
+    CHANGED,
+    TIED,
+    advanced,
+    first_changes,
+    moment_of,
+    slack_of,
+    steps_from,
+)
 from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.equations.elimination.impacts import settle_function
 from daesolve.core.equations.elimination.saddle import EliminationPlan
 from daesolve.core.events.guard_book import GuardBook
-from daesolve.core.events.guard_table import Role
+from daesolve.core.events.guard_table import Place, Role
 from daesolve.core.events.jumps import joined
 from daesolve.core.events.law import Jump, Setting, SwitchingLaw
 from daesolve.core.events.let_go import LettingGo
@@ -50,14 +60,14 @@ ROUNDED = 1e-13
 """The rate of a gap is rounding below this fraction of its terms."""
 MOST_IMPACTS = 1000
 """Impacts at one instant, one after the other."""
-TIED = 1e-9
-"""Below this fraction of what the free motion needs, the rate of a reaction decides."""
+BARELY = 1e-3
+"""The part of that which takes no contact apart whose reaction does not change."""
 INDEPENDENT = 1e-9
 """Contacts repeat each other if the smallest eigenvalue of their response, with a diagonal of ones,
 is below this."""
 
-Reactions = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""(x, p) -> the reactions of all contacts that are closed in p, and their rates."""
+Reactions = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
+"""(x, p, step) -> the reactions of all contacts that are closed in p, a step later, s."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,7 @@ class ContactChanges:
         self.dynamics = dynamics
         self._names = tuple(row.name for row in contacts_in(dynamics))
         self._places = np.array([row.hold for row in contacts_in(dynamics)], dtype=int)
+        self._slacks = np.array([row.slack for row in contacts_in(dynamics)], dtype=int)
         self._rows = np.array([row.row for row in contacts_in(dynamics)], dtype=int)
         self._pushes = np.array([dynamics.rows[row].reaction for row in self._rows], dtype=int)
         self._reactions = np.array(dynamics.labels.reactions)[self._pushes]
@@ -125,7 +136,7 @@ class ContactChanges:
             Which open contacts have their gap at zero; what counts as zero there; and what counts
             as a reaction of zero.
         reactions
-            Of contacts that are closed, as functions of x and p at this time.
+            Of contacts that are closed, as functions of x and p from this time on.
         apart
             Whose gaps have been opened from outside.
 
@@ -138,8 +149,9 @@ class ContactChanges:
         before = p[self._places] == 1.0
         if not np.any(before | near[0]):
             return None
-        p = self._mode(p, before & ~apart)
-        states, closed, stopped, hit, impacts = self._collided(time, x, p, near, reactions)
+        known, p = p, self._mode(p, before & ~apart)
+        collided = self._collided(time, x, p, near, reactions)
+        states, closed, slack, stopped, hit, impacts = collided
         works = x[self._count :]
         p = self._mode(p, closed)
         moving = closed & ~stopped if impacts else closed & ~before
@@ -148,14 +160,23 @@ class ContactChanges:
             impacts.append(further)
         impact = joined(impacts)
         if impact is None and np.array_equal(closed, before):
-            return None
+            return self._with_slack(x, known, slack)
         p = self._references(time, states, works, p)[0]
+        p[self._slacks] = slack
         rows = contacts_in(self.dynamics)
         lost = [row.lost for row, gone in zip(rows, before & ~closed, strict=True) if gone]
         met = (closed & ~before) | hit
         begun = [row.closed for row, here in zip(rows, met, strict=True) if here]
         events = dict.fromkeys([*begun, *lost], (0,))
         return Jump(events, np.concatenate([states, works]), p, impact)
+
+    def _with_slack(self, x: np.ndarray, p: np.ndarray, slack: np.ndarray) -> Jump | None:
+        """Return what lets the loads of contacts fall by rounding; None if they may already."""
+        if not np.any(slack > p[self._slacks]):
+            return None
+        p = p.copy()
+        p[self._slacks] = slack
+        return Jump({}, x, p, None)
 
     def _collided(
         self,
@@ -164,14 +185,14 @@ class ContactChanges:
         p: np.ndarray,
         near: tuple[np.ndarray, np.ndarray, np.ndarray],
         reactions: Reactions,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[Impact | None]]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[Impact | None]]:
         """Let contacts collide until none closes; see `decide`.
 
         Returns
         -------
         tuple
-            The states after, which contacts are closed then, which the last impact stopped, which
-            were hit, and the impacts.
+            The states after, which contacts are closed then, with what slack, which the last impact
+            stopped, which were hit, and the impacts.
         """
         before, states, works = p[self._places] == 1.0, x[: self._count], x[self._count :]
         touching = before | near[0]
@@ -184,7 +205,7 @@ class ContactChanges:
             stops = np.abs(speeds[touching]) / np.diag(response.normal)
             sizes[touching] = np.maximum(sizes[touching], np.abs(response.normal) @ stops)
         stopped, hit = np.zeros_like(touching), np.zeros_like(touching)
-        impacts: list[Impact | None] = []
+        impacts, slack = list[Impact | None](), np.zeros(len(touching))
         while True:
             still = STILL * sizes + falls
             closing, closed = touching & (speeds < -still), touching & (speeds <= still)
@@ -192,8 +213,8 @@ class ContactChanges:
             if slow:
                 if closed.any():
                     place = np.concatenate([states, works]), self._mode(p, closed)
-                    values, rates = reactions(*place)
-                    closed = self._kept(time, states, p, (closed, before, near[2]), values, rates)
+                    loads = partial(reactions, *place)
+                    closed, slack = self._kept((time, states, p), closed, near, loads)
                 # However slowly it closes, a gap that nothing holds must not continue to close.
                 closing = touching & ~before & ~closed & (speeds < -ROUNDED * sizes)
             if not closing.any():
@@ -219,50 +240,67 @@ class ContactChanges:
             sizes[among] = np.maximum(sizes[among], np.abs(response.normal) @ pushes)
             hit |= closing & pushed
             stopped = pushed & (thrown == 0.0)
-        return states, closed, stopped, hit, impacts
+        return states, closed, slack, stopped, hit, impacts
 
     def _mode(self, p: np.ndarray, closed: np.ndarray) -> np.ndarray:
         """Return p with these contacts closed and all others open."""
         p = p.copy()
-        p[self._places] = closed
+        p[self._places], p[self._slacks] = closed, 0.0
         return p
 
     def _kept(
         self,
-        time: float,
-        x: np.ndarray,
-        p: np.ndarray,
-        modes: tuple[np.ndarray, np.ndarray, np.ndarray],
-        reactions: np.ndarray,
-        rates: np.ndarray,
-    ) -> np.ndarray:
-        """Return which of the contacts that may stay closed do, (m,).
+        place: Place,
+        closed: np.ndarray,
+        near: tuple[np.ndarray, np.ndarray, np.ndarray],
+        loads: Callable[[float], np.ndarray],
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return which of the contacts that may stay closed do, and with what slack, (m,) each.
 
-        A reaction that is zero opens its contact if it falls: its sign a moment later is meant. It
-        is so to rounding as well where the loads of the contact cancel each other, as the weight
-        and the inertia of a body on a surface that moves, in coordinates that move with it.
+        Of a reaction that is zero the first change decides. It is so to rounding as well where the
+        loads of the contact cancel each other, as the weight and the inertia of a body on a surface
+        that moves, in coordinates that move with it.
         """
-        closed, before, zero = modes
-        response = self._response(time, x, p, closed)
+        time, _, zero = place[0], *near[1:]
+        response = self._response(*place, closed)
         typical = response.size / np.abs(np.diag(response.normal))
         typical[typical == 0.0] = 1.0
-        found, rates = reactions[closed], rates[closed]
-        falls = np.where(rates == 0.0, ~before[closed], rates < 0.0)
-        size = np.maximum(TIED * typical, zero[closed])
-        tied = np.abs(found) <= size
-        found = np.where(tied, size * np.where(falls, -1.0, 1.0), found)
-        return self._pushing_contacts(time, closed, response, response.matrix @ found)
+        found, size = loads(0.0)[closed], np.maximum(TIED * typical, zero[closed])
+        tied, idle = np.abs(found) <= size, np.zeros(len(found), dtype=bool)
+        slack = np.zeros(len(closed))
+        if tied.any():
+            slack[closed] = np.where(tied, slack_of(found, typical, zero[closed]), 0.0)
+            moment = moment_of(float(np.max(near[1])), float(np.max(response.size)))
+            steps = steps_from(time, moment)
+            changes = first_changes(
+                lambda step: loads(step)[closed], tied, CHANGED * typical, steps
+            )
+            idle = tied & (changes == 0.0)
+            scale = np.max(size[changes != 0.0] / np.abs(changes[changes != 0.0]), initial=0.0)
+            found = np.where(tied, scale * changes, found)
+        least = np.where(idle, BARELY * np.abs(np.diag(response.matrix)) * size, 0.0)
+        kept = self._pushing_contacts(time, closed, response, response.matrix @ found, least)
+        return kept, np.where(kept, slack, 0.0)
 
     def _pushing_contacts(
-        self, time: float, among: np.ndarray, response: _Response, load: np.ndarray
+        self,
+        time: float,
+        among: np.ndarray,
+        response: _Response,
+        load: np.ndarray,
+        least: np.ndarray | float = 0.0,
     ) -> np.ndarray:
-        """Return which of some contacts push, (m,)."""
+        """Return which of some contacts push, (m,).
+
+        Nothing takes those apart of which less than the least acceleration of the gap, m/s^2,
+        follows.
+        """
         if not np.all(np.isfinite(load)):
             raise self._undetermined_error(time, among)
         pushing = np.zeros_like(among)
         if len(load) == 1 and min(response.matrix[0, 0], response.normal[0, 0]) > 0.0:
             # It pushes where it is loaded; an enumeration gives the same in half a millisecond.
-            pushing[among] = load > 0.0
+            pushing[among] = load > -least
             return pushing
         open_ = -np.eye(len(load))
         problem = HorizontalComplementarity(
@@ -281,7 +319,7 @@ class ContactChanges:
                 f"{self._names_of(among)} open: {error}"
             ) from error
         assert chosen is not None
-        pushing[among] = chosen.reactions > 0.0
+        pushing[among] = chosen.reactions > -least
         return pushing
 
     def _names_of(self, among: np.ndarray) -> str:
@@ -350,7 +388,7 @@ class ContactLaw(SwitchingLaw):
         if setting.problem not in _changes:
             plan, size = setting.jumps.plan, setting.problem.size
             _changes[setting.problem] = ContactChanges(setting.dynamics, plan, size)
-        self._changes = _changes[setting.problem]
+        self._changes, self._rate = _changes[setting.problem], Evaluator(setting.problem.rhs)
         self._letting_go, self._count = LettingGo(setting), setting.dynamics.x.numel()
 
     @classmethod
@@ -374,9 +412,9 @@ class ContactLaw(SwitchingLaw):
         met, zero = gaps_at_zero(book, self._closing, gaps, fired)
         ended = book.tolerances[self._lost]
 
-        def reactions(x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            values, rates = book.at(time, x, p)
-            return values[self._lost], rates[self._lost]
+        def reactions(x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:
+            later = advanced(self._rate, time, x, p, step) if step else x
+            return book.at(time + step, later, p)[0][self._lost]
 
         apart = self._letting_go.apart(time, x[: self._count], p)
         jump = self._changes.decide(time, x, p, (met, zero, ended), reactions, apart)

@@ -185,6 +185,7 @@ class ContactNumbers:
         self.names = tuple(one.name for one in (*rows, *self.brakes))
         self.holds = np.array([row.hold for row in rows], dtype=int)
         self.follows = np.array([row.follows for row in rows], dtype=int)
+        self.slacks = np.array([row.slack for row in rows], dtype=int)
         self.rubbing: tuple[ContactFriction | None, ...] = (
             *(row.rubbing for row in rows),
             *self.brakes,
@@ -281,7 +282,7 @@ class ContactNumbers:
     def mode(self, p: np.ndarray, closed: np.ndarray) -> np.ndarray:
         """Return p with these contacts closed and stuck, all others open, and nothing shared."""
         p = p.copy()
-        p[self.holds] = closed[: self.count]
+        p[self.holds], p[self.slacks] = closed[: self.count], 0.0
         p[self.slides] = 0.0
         p[self._splits] = 0.0
         p[self.sticks] = closed[self.rubs, None]
@@ -321,12 +322,16 @@ class ContactNumbers:
         return found
 
     def are_alike(self, one: np.ndarray, other: np.ndarray) -> bool:
-        """Return whether contacts do the same in two modes, held by the same constraints."""
+        """Return whether contacts do the same in two modes, held by the same constraints.
+
+        No load may fall farther by rounding in the second one.
+        """
         shares = np.array(list(self.shares.values()), dtype=int)
         places = np.concatenate(
             [self.holds, self.follows, self.slides, self.sticks.ravel(), self.rests, shares]
         )
-        return bool(np.array_equal(one[places], other[places]))
+        more = np.any(other[self.slacks] > one[self.slacks])
+        return bool(np.array_equal(one[places], other[places]) and not more)
 
     def rates(self, place: DecisionState) -> Rates:
         """Return the rates of all gaps and slips, whichever are closed."""

@@ -21,7 +21,13 @@ import numpy as np
 
 from daesolve.contact.decisions.decisions import NOT_ALONE
 from daesolve.contact.laws.brake_decisions import decide_with_brakes
-from daesolve.contact.laws.contact_functions import at_rest, functions_of, gaps_at_zero
+from daesolve.contact.laws.contact_functions import (
+    at_rest,
+    fall_speed,
+    functions_of,
+    gaps_at_zero,
+    length_of,
+)
 from daesolve.contact.laws.frictional_impacts import STILL, CollisionResolver, without_rounding
 from daesolve.contact.laws.frictional_instant import (
     Arrival,
@@ -42,6 +48,7 @@ from daesolve.contact.laws.frictional_modes import (
 from daesolve.contact.laws.frictional_start import begin_with_friction
 from daesolve.contact.laws.impacts_end import ImpactsEnd
 from daesolve.contact.laws.jams import JamGuards, approach, at_limit, sliding_of
+from daesolve.contact.laws.unloaded import UnloadedContacts
 from daesolve.contact.posing.contact_rows import brakes_in, contacts_in, in_space, rub
 from daesolve.contact.posing.jamming import NEAR
 from daesolve.core.equations.additions import TOUCHING
@@ -111,6 +118,7 @@ class FrictionalContactLaw(SwitchingLaw):
         springs = setting.choices.springs
         self._collisions = CollisionResolver(self._numbers, setting.choices, springs=springs)
         self._let_go = LettingGo(setting)
+        self._unloaded = UnloadedContacts(self._numbers, self._functions.rate, self._lost)
         brakes = [setting.dynamics.rows[brake.row].name for brake in self._numbers.brakes]
         self._kicks = LEFT_OVER * np.array([setting.scales.get(name, 1.0) for name in brakes])
 
@@ -275,14 +283,14 @@ class FrictionalContactLaw(SwitchingLaw):
         zero = book.tolerances[self._closing]
         slips = rates.slips[instant.which]
         # If the motion has only just begun, slips are mere rounding.
-        slips = np.where(np.abs(slips) <= BEGUN * _speed(instant, zero), 0.0, slips)
+        slips = np.where(np.abs(slips) <= BEGUN * fall_speed(instant, zero), 0.0, slips)
         instant, found = decide_with_brakes(numbers, place, instant, slips)
         self._collisions.doubtful |= not found.complete
         so_far = states_of(numbers, place.p, instant.which)
         ended = ended.reshape(2, -1)[:, instant.which]
         lost = ended[0] & self._near_jam(place, book)
         answer = answer_of(found, so_far, self._choices, place.time, lost)
-        rests = at_rest(instant, answer, place.x[self.dynamics.position_count :], _length(zero))
+        rests = at_rest(instant, answer, place.x[self.dynamics.position_count :], length_of(zero))
         modes = [
             self._functions.referred(place, p)
             for p in bearing_modes(
@@ -293,10 +301,11 @@ class FrictionalContactLaw(SwitchingLaw):
                 rest=rests and not self._functions.timed,
             )
         ]
-        if len(modes) == 1:
-            return modes[0], rests
-        mode = self._agreeing_mode(place, modes, book, instant, zero)
-        return mode, rests and mode is modes[0]
+        likely, slack = self._unloaded.likely_modes(place, instant, modes, book, zero)
+        mode = likely[0]
+        if len(likely) > 1:
+            mode = self._agreeing_mode(place, likely, book, instant, zero)
+        return self._unloaded.with_slack(mode, slack), rests and mode is modes[0]
 
     def _parting(self, place: DecisionState, rates: Rates, near: np.ndarray) -> np.ndarray:
         """Return which contacts are open, of those near zero: slow, but ever faster."""
@@ -377,7 +386,7 @@ class FrictionalContactLaw(SwitchingLaw):
 
     def _moment(self, place: DecisionState, instant: TouchingContacts, zero: np.ndarray) -> float:
         """Return a time in which bodies move by their own size, s."""
-        pull, speed = float(np.max(instant.size)), _speed(instant, zero)
+        pull, speed = float(np.max(instant.size)), fall_speed(instant, zero)
         return speed / pull if pull > 0.0 else 1.0
 
     def _to_let_go(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
@@ -488,13 +497,3 @@ class FrictionalContactLaw(SwitchingLaw):
             evaluations=found.evaluations,
             fires=tuple(map(int, fires)),
         )
-
-
-def _speed(instant: TouchingContacts, zero: np.ndarray) -> float:
-    """Return the speed that bodies reach in a fall through their own size, m/s."""
-    return float(np.sqrt(_length(zero) * float(np.max(instant.size))))
-
-
-def _length(zero: np.ndarray) -> float:
-    """Return the size of bodies, m, from what counts as zero of gaps; without any it is one."""
-    return 1e12 * float(np.max(zero, initial=TOUCHING if not zero.size else 0.0))

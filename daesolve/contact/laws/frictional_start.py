@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.contact.decisions import ContactSolution, decide
+from daesolve.contact.decisions import ContactSolution, ContactState, decide
 from daesolve.contact.decisions.decisions import NOT_ALONE
 from daesolve.contact.decisions.touching import DEPENDENT
 from daesolve.contact.laws.brake_decisions import decide_with_brakes
@@ -30,9 +30,15 @@ from daesolve.contact.laws.frictional_modes import (
     values_in_states,
 )
 from daesolve.contact.laws.redundant_contacts import shares_of, with_implied_contacts
-from daesolve.contact.laws.shared_friction import Sharing
+from daesolve.contact.laws.shared_friction import Sharing, independent
 from daesolve.contact.laws.shared_loads import said_of, share_loads
-from daesolve.contact.laws.spatial_modes import NEAR, SPRINGS, candidates, values_for_transitions
+from daesolve.contact.laws.spatial_modes import (
+    NEAR,
+    SPRINGS,
+    ContactTransitions,
+    candidates,
+    values_for_transitions,
+)
 from daesolve.contact.posing.contact_rows import contacts_in, in_space, rub
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.law import Beginning
@@ -186,11 +192,30 @@ def _begin_in_space(
     # One that opens does so at the start, with an event; until then it slides as it does.
     stays = np.zeros(len(numbers.names), dtype=bool)
     stays[instant.which] = answer.gap_rates <= NEAR * instant.size[: len(slips)]
+    stays[_without_load(numbers, instant, chosen, courses)] = False
     chosen[numbers.holds[~stays]] = p[numbers.holds[~stays]]
     moving = ~rates.resting[numbers.rubs]
     chosen[numbers.slides[moving]] = 1.0
     notes = [said_of(instant)] if shared else []
     return chosen, notes if found.complete else [*notes, NOT_ALONE]
+
+
+def _without_load(
+    numbers: ContactNumbers,
+    instant: TouchingContacts,
+    chosen: np.ndarray,
+    courses: ContactTransitions,
+) -> list[int]:
+    """Return the contacts that would open without a load, though their gaps keep their rates.
+
+    What holds other gaps does not hold theirs. Whether they open is decided at the start.
+    """
+    count, places = instant.contacts.count, instant.which.tolist()
+    kept = [k for k in range(count) if chosen[numbers.holds[places[k]]] == 1.0]
+    kept = independent(instant.contacts.matrix, [], kept)
+    opens = [k for k, course in courses.items() if course.state is ContactState.OPEN]
+    more = independent(instant.contacts.matrix, kept, opens)
+    return [places[k] for k in more]
 
 
 def _with_all_slips_held(

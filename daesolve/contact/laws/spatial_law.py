@@ -114,7 +114,10 @@ class SpatialContactLaw(FrictionalContactLaw):
             slow &= self._values(p, "heads") == 0.0
         rates = self._with_implied_rest(place, closed, rates.with_zeros(rates.gaps == 0.0, slow))
         # A gap that closes without speed, as for the next roller of a wheel, is new as well.
-        alone = not (blown or stopped.any() or np.any(closed & ~before)) and {*fired} <= self._own
+        new = bool(stopped.any()) or bool(np.any(closed & ~before))
+        # What others have changed may load or part what touched without a load.
+        new |= bool(np.any(p[self._numbers.slacks] > 0.0))
+        alone = not (blown or new) and {*fired} <= self._own
         where = replace(place, p=self._with_own_directions(place.p, gone, blown, rates))
         p_after = self._next_spatial_mode(where, closed, rates, (gives, alone), book, zero)
         now = p_after[self._numbers.holds] == 1.0
@@ -295,10 +298,11 @@ class SpatialContactLaw(FrictionalContactLaw):
                 )
             ]
         ]
+        modes, slack = self._unloaded.likely_modes(place, instant, modes, book, zero)
         chosen = modes[0]
         if len(modes) > 1:
             chosen = self._agreeing_mode(place, modes, book, instant, zero)
-        return self._with_turning_slips(place, chosen)
+        return self._with_turning_slips(place, self._unloaded.with_slack(chosen, slack))
 
     def _shares(
         self,

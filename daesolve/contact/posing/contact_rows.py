@@ -184,6 +184,8 @@ class ContactRow(UnilateralRow):
         As in `UnilateralRow`.
     follows
         The index in p of the value that says whether others keep its gap at zero.
+    slack
+        The index in p of how far its reaction may fall below zero by rounding.
     lost
         The index of the event at which it opens.
     rubbing
@@ -191,6 +193,7 @@ class ContactRow(UnilateralRow):
     """
 
     follows: int
+    slack: int
     lost: int
     rubbing: ContactFriction | None = None
 
@@ -346,6 +349,7 @@ def contact_rows(
             row=rows.index(contact.name),
             hold=names.index(contact.held_by),
             follows=names.index(f"follows_{contact.name}"),
+            slack=names.index(f"slack_{contact.name}"),
             lost=events.index(contact.events[0].name),
             closed=events.index(contact.events[1].name),
             restitution=written(contact.restitution),

@@ -28,6 +28,8 @@ CLOSED = Interval(0.0, 1.0)
 """The allowed values of `contact_<name>` and `sticks_<name>`."""
 RATIO = Interval(0.0, math.inf)
 """The allowed values of `stuck_<name>_<name>`."""
+LOAD = Interval(0.0, math.inf)
+"""The allowed values of `slack_<name>`, N."""
 SIDE = Interval(-1.0, 1.0)
 """The allowed values of `slides_<name>`."""
 
@@ -60,7 +62,8 @@ class Contact(Holonomic):
 
     Notes
     -----
-    The discrete value `follows_<name>` is 1.0 while others keep the gap at zero, without it. A
+    The discrete value `follows_<name>` is 1.0 while others keep the gap at zero, without it, and
+    `slack_<name>` is how far a load of zero may fall by rounding while it stays closed, N. A
     contact with friction has the discrete values `slides_<name>`, the sign of its slip or zero,
     or a part of its friction where others hold it; `sticks_<name>`, whether its slip is held at
     zero; and `rests_<name>`, whether all contacts rest, held by only some of the constraints. It
@@ -123,15 +126,16 @@ class Contact(Holonomic):
             ranges |= {f"slides_{self.name}": SIDE, f"sticks_{self.name}": CLOSED}
             ranges |= {f"rests_{self.name}": CLOSED}
             starts |= {name: 0.0 for name in ranges if name != value}
-        follows = f"follows_{self.name}"
-        starts, ranges = starts | {follows: 0.0}, ranges | {follows: CLOSED}
+        follows, slack = f"follows_{self.name}", f"slack_{self.name}"
+        starts, ranges = starts | {follows: 0.0, slack: 0.0}, ranges | {follows: CLOSED}
+        ranges |= {slack: LOAD}
         values = Parameters(starts, dict.fromkeys(ranges, ""), ranges, "discrete value")
         object.__setattr__(self, "values", values)
         touches, open_ = values[value], 1.0 - values[value]
         opens = Reset({value: 0.0})
         closes = Reset({value: 1.0}, impose=[self.name], restitution=self.restitution)
         # An inactive guard is one, far from zero.
-        pushes = while_moving(touches * self.reaction + open_, self.resting)
+        pushes = while_moving(touches * (self.reaction + values[slack]) + open_, self.resting)
         lost = Event(f"{self.name}_lost", pushes, FALLING, opens)
         meets = while_moving(open_ * self.residual + touches, values[follows])
         met = Event(f"{self.name}_closed", meets, FALLING, closes)
@@ -202,9 +206,14 @@ class Contact(Holonomic):
         return self.friction if self.static_friction is None else self.static_friction
 
     @property
+    def slack(self) -> ca.SX:
+        """How far a load of zero may fall by rounding, N."""
+        return self.values[f"slack_{self.name}"]
+
+    @property
     def most(self) -> ca.SX:
         """The largest friction while it sticks, N."""
-        return self.static * self.touching * self.reaction
+        return self.static * self.touching * self.reaction + self.touching * self.slack
 
     @property
     def direction(self) -> ca.SX:

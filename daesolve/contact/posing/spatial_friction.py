@@ -170,8 +170,11 @@ class SpatialFriction:
         ahead = along / far + (1.0 - slides)
         gone = sets_out * (1.0 - squared / far**2) + (1.0 - sets_out)
         stuck = self.values[f"contact_{self.name}"] * (1.0 - slides)
-        limit, bears = ca.SX(self.static) * self.normal, self.value("bears")
-        within = (limit**2 - ca.sumsqr(self.held(others, split))) / bears**2
+        slack, bears = self.value("slack"), self.value("bears")
+        limit = ca.SX(self.static) * self.normal + slack
+        # A load that is rounding at first may become as large as it likes.
+        size = bears**2 + (slack / bears * limit) ** 2
+        within = (limit**2 - ca.sumsqr(self.held(others, split))) / size
         none = Reset({f"slides_{self.name}": 0.0})
         never = ca.SX(1.0) + 0.0 * slides
         return (

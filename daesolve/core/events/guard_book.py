@@ -225,11 +225,11 @@ class GuardBook:
             self._grow(time, x, p, values)
         if math.isnan(self._entered):
             self._entered = time
-            # A guard that must not be past zero at a start is past it by rounding, and would not
-            # pass again.
+            # A guard that must not be past zero at a start is at it or past it by rounding, and
+            # would not pass again.
             barred = self.traits.bars_start & self.traits.stays
             least = np.maximum(self.tolerances, ROUNDING * np.max(np.abs(x), initial=0.0))
-            past = barred & (self.traits.ways * values > least)
+            past = barred & (self.traits.ways * values >= -least)
             self._begun_past = np.flatnonzero(past).tolist()
         near: list[int] = []
         inward = (self.traits.ways * rates < 0.0).tolist()

@@ -441,7 +441,8 @@ def test_an_impact_that_no_law_decides_ends_the_run_and_keeps_what_there_is():
 
 def test_contacts_without_friction_have_no_values_or_events_of_friction():
     system = balls((1.0, 1.0, 1.0), 1.0)
-    values = {f"{what}_{side}" for what in ("contact", "follows") for side in ("left", "right")}
+    own = "contact", "follows", "slack"
+    values = {f"{what}_{side}" for what in own for side in ("left", "right")}
     assert {*system.discrete} == values
     assert {event.name for event in system.events} == {
         "left_lost", "left_closed", "right_lost", "right_closed",

@@ -1,0 +1,189 @@
+"""What becomes of contacts that touch without a load: the first change of their loads says it.
+
+A contact whose gap and its rate are zero, and that would bear nothing if it were closed, opens if
+the first derivative of this load that does not vanish is negative, and pushes if it is positive. If
+all vanish it moves as if it was open: it stays closed, with a load that is rounding. Its guard has
+a slack then, so that rounding is no event.
+
+The derivatives are not taken. The motion with all these contacts closed goes on by steps of every
+length, of a method of order 8, and the shortest after which a load has changed by more than
+rounding shows the sign of the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from daesolve.contact.laws.frictional_instant import (
+    ContactNumbers,
+    DecisionState,
+    TouchingContacts,
+)
+from daesolve.contact.posing.contact_rows import SpatialContactFriction
+from daesolve.core.equations.additions import TOUCHING
+from daesolve.core.events.guard_book import GuardBook
+from daesolve.core.expressions.evaluation import Evaluator
+from daesolve.core.solvers.dormand_prince import FIFTH, INCREMENTS, PARTS, WEIGHTS
+
+PARTS_OF_TIME = 4.0 ** -np.arange(20.0, -1.0, -1.0)
+"""Steps, as parts of the time in which bodies move by their own size."""
+LEAST_STEP = 64.0
+"""The shortest step, in spacings of the time."""
+TIED = 1e-9
+"""Below this fraction of what the free motion needs, the first change of a reaction decides."""
+CHANGED = 1e-11
+"""A load has changed by more than this part of what the free motion needs."""
+TRUE = 1e-7
+"""A step counts if its companion of order 5 is off by no more than this part of what has moved: its
+own error, of order 8, is rounding then."""
+SLACK = 1e-12
+"""What of that a load without derivatives may fall below zero by rounding."""
+ABOVE = 4.0
+"""How many times what counts as zero of a load it is at least: a guard near zero may fire."""
+GROWS = 16.0
+"""The factor by which a slack grows that rounding has passed."""
+
+
+def first_changes(
+    loads: Callable[[float], np.ndarray], asked: np.ndarray, sizes: np.ndarray, steps: np.ndarray
+) -> np.ndarray:
+    """Return the first changes of some loads, (n,) N, with zeros for what keeps its load.
+
+    All are after the same step, so that those with more vanishing derivatives are the smaller.
+
+    Parameters
+    ----------
+    loads
+        A step, s, from an instant on -> loads there (n,), N; no numbers where it is too long.
+    asked, sizes
+        (n,) which of them, and which changes are rounding, N.
+    steps
+        The steps, s, the shortest first.
+    """
+    begun, signs = loads(0.0), np.zeros(len(asked))
+    before, changes = np.zeros(len(asked)), np.zeros(len(asked))
+    for step in steps:
+        change = loads(float(step)) - begun
+        if not np.all(np.isfinite(change)):
+            break
+        change = np.where(asked & (np.abs(change) > sizes), change, 0.0)
+        new = (signs == 0.0) & (change * before > 0.0)
+        if new.any():
+            signs, changes = np.where(new, np.sign(change), signs), change
+        if np.all((signs != 0.0) | ~asked):
+            break
+        before = change
+    return signs * np.maximum(np.abs(changes), sizes)
+
+
+def steps_from(time: float, moment: float) -> np.ndarray:
+    """Return steps, s, of a motion in which bodies move by their own size in a moment, s."""
+    steps = moment * PARTS_OF_TIME
+    return steps[steps >= LEAST_STEP * np.spacing(abs(time))]
+
+
+def advanced(rate: Evaluator, time: float, x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:
+    """Return the state a step later, by the method of order 8 of Dormand and Prince.
+
+    It is no number where the step is too long for the motion.
+    """
+    stages = np.zeros((len(WEIGHTS), len(x)))
+    for k, part in enumerate(PARTS):
+        inner = x + step * (INCREMENTS[k, :k] @ stages[:k])
+        stages[k] = np.array(rate(time + part * step, inner, p)[0])
+    missed, moved = np.abs(FIFTH[:-1] @ stages), np.abs(stages)
+    if not np.max(missed) <= TRUE * np.max(moved):
+        return np.full(len(x), np.nan)
+    return x + step * (WEIGHTS @ stages)
+
+
+def moment_of(length: float, pull: float) -> float:
+    """Return the time, s, in which bodies fall through their own size.
+
+    Parameters
+    ----------
+    length, pull
+        What counts as zero of their gaps, m, and the largest acceleration, m/s^2.
+    """
+    return float(np.sqrt(1e12 * length / pull)) if pull > 0.0 else 1.0
+
+
+def slack_of(loads: np.ndarray, sizes: np.ndarray, zeros: np.ndarray) -> np.ndarray:
+    """Return what loads of zero may fall by rounding, (n,) N.
+
+    Parameters
+    ----------
+    loads, sizes, zeros
+        (n,) what they are, what the free motion needs, and what counts as zero, N.
+    """
+    return np.maximum(np.maximum(SLACK * sizes, ABOVE * zeros), -GROWS * loads)
+
+
+class UnloadedContacts:
+    """Which contacts without a load stay closed, where one of all contacts rubs.
+
+    Parameters
+    ----------
+    numbers, rate, lost
+        The contacts, the rate of the state, and the guards of their loads.
+    """
+
+    def __init__(self, numbers: ContactNumbers, rate: Evaluator, lost: np.ndarray) -> None:
+        self._numbers, self._rate, self._lost = numbers, rate, lost
+
+    def likely_modes(
+        self,
+        place: DecisionState,
+        instant: TouchingContacts,
+        modes: Sequence[np.ndarray],
+        book: GuardBook,
+        zero: np.ndarray,
+    ) -> tuple[Sequence[np.ndarray], np.ndarray]:
+        """Return the modes in which contacts without a load do what its first change says.
+
+        All of them where that is none: what opens changes the loads of others. Also return what the
+        loads of all contacts may fall by rounding, (n,) N.
+
+        Parameters
+        ----------
+        place, instant, modes, book
+            The place, what touches, in which modes it may continue, and the history of the guards.
+        zero
+            What counts as zero of gaps.
+        """
+        holds, own = self._numbers.holds, instant.which[instant.which < self._numbers.count]
+        sizes, slack = np.ones(len(holds)), np.zeros(len(holds))
+        responses = np.diag(instant.contacts.matrix)[: len(own)]
+        typical = instant.size[: len(own)] / np.abs(responses)
+        sizes[own] = np.where(typical > 0.0, typical, 1.0)
+        whole = max(modes, key=lambda mode: float(np.sum(mode[holds])))
+
+        def loads(step: float) -> np.ndarray:
+            x = place.whole
+            later = advanced(self._rate, place.time, x, whole, step) if step else x
+            return book.at(place.time + step, later, whole)[0][self._lost]
+
+        now, zeros = loads(0.0), book.tolerances[self._lost]
+        tied = (whole[holds] == 1.0) & (np.abs(now) <= np.maximum(TIED * sizes, zeros))
+        if not tied.any():
+            return modes, slack
+        slack[tied] = slack_of(now, sizes, zeros)[tied]
+        moment = moment_of(float(np.max(zero, initial=TOUCHING)), float(np.max(instant.size)))
+        changes = first_changes(loads, tied, CHANGED * sizes, steps_from(place.time, moment))
+        stays = changes >= 0.0
+        likely = [mode for mode in modes if np.all((mode[holds] == 1.0)[tied] == stays[tied])]
+        return likely or modes, slack
+
+    def with_slack(self, p: np.ndarray, slack: np.ndarray) -> np.ndarray:
+        """Return p in which loads of closed contacts may fall by rounding."""
+        slack = np.where(p[self._numbers.holds] == 1.0, slack, 0.0)
+        if not slack.any():
+            return p
+        p = p.copy()
+        p[self._numbers.slacks] = slack
+        for rubbing, spare in zip(self._numbers.rubbing, slack.tolist(), strict=False):
+            if isinstance(rubbing, SpatialContactFriction) and spare > 0.0:
+                p[rubbing.bears] = spare
+        return p
