@@ -2,7 +2,8 @@
 
 In the coordinates of the file the joints of the tree hold anyway. With r the residuals of the
 equalities and J their slopes along the velocities of the file, Newton's method moves the others
-by the smallest -J^+ r, and their rates by the smallest change that fulfils J v = 0.
+by the smallest -J^+ r, and their rates by the smallest change that fulfils J v = 0. Joints that
+carry a loop as a whole, such as that of a free trunk, stay: their slopes vanish where it is closed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from daesolve.core.posing.goals import Holonomic
 from daesolve.core.posing.symbols import SymbolVector
 from daesolve.errors import InconsistentStateError
 from daesolve.multibody.contribution import Part
+from daesolve.multibody.model_files.assembly import Assembly
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.kinematics import matrix_of, quaternion_of, turned_about
 
@@ -41,35 +43,47 @@ class Loops:
         Of the goals.
     residuals
         (coordinates and velocities of the file) -> residuals and their rates.
+    within
+        Which velocities of the file belong to the loop of a residual, (rows, velocities).
     """
 
     names: Sequence[str]
     residuals: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    within: np.ndarray
 
-    def slopes(self, qpos: np.ndarray, count: int) -> np.ndarray:
-        """Return the rates of the residuals by each velocity of the file, (rows, count)."""
-        return np.array([self.residuals(qpos, unit)[1] for unit in np.eye(count)]).T
+    def slopes(self, qpos: np.ndarray) -> np.ndarray:
+        """Return the rates of the residuals by each velocity of the file, (rows, velocities)."""
+        units = np.eye(self.within.shape[1])
+        return self.within * np.array([self.residuals(qpos, unit)[1] for unit in units]).T
+
+    def may_move(self, kept: np.ndarray) -> np.ndarray:
+        """Return which velocities of the file close loops and are not kept."""
+        return self.within.any(axis=0) & ~kept
 
 
 def loops_of(
-    parts: Sequence[Part],
+    assembly: Assembly,
     moving: tuple[SymbolVector, SymbolVector, ca.SX],
     states_at: Callable[[np.ndarray, np.ndarray], dict[str, float]],
 ) -> Loops:
-    """Return the loops that parts close.
+    """Return the loops of a mechanism.
 
     Parameters
     ----------
-    parts
-        What closes them.
+    assembly
+        Its bodies and joints, and the parts that close loops.
     moving
         The coordinates and velocities of all bodies, and the rates of the coordinates.
     states_at
         The states of the bodies and the discrete values, by coordinates and velocities of the file.
     """
     coordinates, velocities, rates = moving
-    goals = [goal for part in parts for goal in part.contribution.goals]
-    rows = {goal.name: goal.residual for goal in goals if isinstance(goal, Holonomic)}
+    rows: dict[str, ca.SX] = {}
+    within: list[np.ndarray] = []
+    for part in assembly.loops:
+        own = [goal for goal in part.contribution.goals if isinstance(goal, Holonomic)]
+        rows |= {goal.name: goal.residual for goal in own}
+        within += [_within(assembly, part)] * len(own)
     column = ca.vertcat(ca.SX(0, 1), *rows.values())
     known = {*coordinates.names, *velocities.names}
     further = [symbol for symbol in ca.symvar(column) if symbol.name() not in known]
@@ -84,7 +98,23 @@ def loops_of(
         one, other = (np.array(part, dtype=float).ravel() for part in both)  # pyright: ignore
         return one, other
 
-    return Loops(list(rows), residuals)
+    return Loops(list(rows), residuals, np.array(within))
+
+
+def _within(assembly: Assembly, part: Part) -> np.ndarray:
+    """Return which velocities of the file move one end of a part against the other."""
+    model, joins = assembly.model, part.contribution.joins
+    if joins is None:  # Between angles or lengths, which what carries the joints leaves alone.
+        return np.ones(model.rates, dtype=bool)
+    named = {carrier.body.name: number
+             for number, carrier in assembly.carriers.items() if carrier.body}  # fmt: skip
+    one, other = ({*model.line_to_ground(named.get(name, 0))} for name in joins)
+    within = np.zeros(model.rates, dtype=bool)
+    for freedom in assembly.freedoms.values():
+        if freedom.joint.body in one ^ other:
+            first = freedom.joint.rate
+            within[first : first + len(freedom.rates)] = True
+    return within
 
 
 def close_loops(
@@ -115,8 +145,9 @@ def close_loops(
     hard = [_hard(freedom, given) for freedom in freedoms]
     _close_positions(loops, freedoms, np.concatenate([places for places, _ in hard]), qpos)
     kept = np.concatenate([rates for _, rates in hard])
-    slopes = loops.slopes(qpos, len(qvel))
-    qvel[~kept] -= _smallest(slopes[:, ~kept], slopes @ qvel)
+    slopes = loops.slopes(qpos)
+    moves = loops.may_move(kept)
+    qvel[moves] -= _smallest(slopes[:, moves], slopes @ qvel)
     apart = np.abs(slopes @ qvel)
     if np.max(apart, initial=0.0) > OPEN * np.max(np.abs(qvel), initial=0.0):
         names = [name for _, own in (f.start_names for f in freedoms) for name in own]
@@ -135,7 +166,7 @@ def _hard(freedom: Freedom, given: Collection[str]) -> tuple[np.ndarray, np.ndar
 def _close_positions(
     loops: Loops, freedoms: Sequence[Freedom], kept: np.ndarray, qpos: np.ndarray
 ) -> None:
-    best, tried = np.inf, qpos.copy()
+    best, tried, moves = np.inf, qpos.copy(), loops.may_move(kept)
     for _ in range(TRIES):
         residuals = loops.residuals(tried, np.zeros(len(kept)))[0]
         size = float(np.max(np.abs(residuals), initial=0.0))
@@ -146,7 +177,7 @@ def _close_positions(
         if size <= CLOSED:
             return
         step = np.zeros(len(kept))
-        step[~kept] = -_smallest(loops.slopes(tried, len(kept))[:, ~kept], residuals)
+        step[moves] = -_smallest(loops.slopes(tried)[:, moves], residuals)
         step *= min(1.0, LARGEST / max(float(np.max(np.abs(step))), 1e-300))
         for freedom in freedoms:
             _move(freedom, tried, step)

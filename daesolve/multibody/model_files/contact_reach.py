@@ -102,10 +102,7 @@ class Reach:
 
     def _line(self, geom: int) -> list[int]:
         """Return the bodies from that of a geom inwards to the ground."""
-        line = [self.model.geoms[geom].body]
-        while line[-1]:
-            line.append(self.model.bodies[line[-1]].parent)
-        return line
+        return self.model.line_to_ground(self.model.geoms[geom].body)
 
     def _ball(self, geom: int, line: Sequence[int], common: int) -> tuple[np.ndarray, float]:
         """Return centre and radius of a ball, fixed in a body, that the centre of a geom keeps."""

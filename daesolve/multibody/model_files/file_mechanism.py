@@ -268,7 +268,7 @@ class FileMechanism(Mechanism):
 
         rates = ca.vertcat(*[body.kinematics for body in self.bodies if isinstance(body, Body)])
         moving = self._coordinates, self._velocities, rates
-        return loops_of(self.assembly.loops, moving, states_at)
+        return loops_of(self.assembly, moving, states_at)
 
     def system(self, **further: Any) -> MechanicalSystem:
         """Return the equations of motion; see `Mechanism.system`.

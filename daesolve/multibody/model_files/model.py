@@ -372,6 +372,13 @@ class FileModel:
         """Return the joints of a body, from its parent outwards."""
         return self._joints_by_body.get(body, [])
 
+    def line_to_ground(self, body: int) -> list[int]:
+        """Return a body and those that carry it, inwards to the ground."""
+        line = [body]
+        while line[-1]:
+            line.append(self.bodies[line[-1]].parent)
+        return line
+
     @cached_property
     def welded_to(self) -> Mapping[int, list[int]]:
         """The numbers of the bodies that are welded to each outermost one, that one first."""

@@ -21,6 +21,34 @@ KEY = '<keyframe><key name="bent" qpos="0.3 -0.3 0.149" qvel="1 -1 0.5"/></keyfr
 NO_CONTACTS = '<option><flag contact="disable"/></option>'
 
 
+LEG = """
+<mujoco>
+  <worldbody>
+    <body name="trunk" pos="0 0 1">
+      <freejoint name="base"/>
+      <geom type="box" size="0.1 0.1 0.1"/>
+      <body name="thigh">
+        <joint name="hip" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.02"/>
+        <body name="shank" pos="0 0 -0.3">
+          <joint name="knee" axis="0 1 0"/>
+          <geom type="capsule" fromto="-0.1 0 0 0 0 -0.3" size="0.02"/>
+        </body>
+      </body>
+      <body name="crank">
+        <joint name="drive" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 -0.1 0 0" size="0.02"/>
+        <body name="rod" pos="-0.1 0 0">
+          <joint name="pin" axis="0 1 0"/>
+          <geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.02"/>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <equality><connect name="loop" body1="rod" body2="shank" anchor="0 0 -0.3"/></equality>
+</mujoco>"""
+
+
 @pytest.fixture(name="bar")
 def _bar(tmp_path: Path) -> ds.multibody.FileMechanism:
     """A crank of 0.2 m, a rocker of 0.4 m, and a coupler, all upright."""
@@ -90,6 +118,21 @@ def test_values_that_leave_a_loop_open_are_refused(
         bar.start_with(values)
     with pytest.raises(OutOfRangeError, match="must be finite"):
         bar.start_with({"drive_angle": float("nan")})
+
+
+def test_what_carries_a_loop_as_a_whole_stays_while_it_closes(tmp_path: Path) -> None:
+    """A parallelogram: the rod is parallel to the thigh, and the shank turns with the crank."""
+    leg = ds.multibody.read(written(tmp_path, "leg", LEG), contacts="none")
+    given = {"hip_angle": -0.5, "drive_angle": 0.7, "hip_rate": 1.0, "drive_rate": -2.0}
+    found = joint_values(leg, given)
+    expected = given | {"knee_angle": 1.2, "pin_angle": -1.2, "knee_rate": -3.0, "pin_rate": 3.0}
+    # The loop is closed within 1e-13 m, on levers of 0.1 m, and is turned at 3 rad/s.
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, abs=1e-10)
+    start = leg.start_with(given)
+    alone = leg.start_with({})
+    for name in ("q0", "q1", "q2", "q3", "x", "z", "x_dot", "z_dot", "w2"):
+        assert start[f"trunk_{name}"] == alone[f"trunk_{name}"]
 
 
 def test_a_loop_at_rest_without_gravity_stays_where_it_is(tmp_path: Path) -> None:
