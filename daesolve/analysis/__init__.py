@@ -12,7 +12,13 @@ from daesolve.analysis.gradients import (
     gradient,
     hessian_product,
 )
-from daesolve.analysis.identification import Identification, NullDirection, Profile
+from daesolve.analysis.identification import (
+    Experiment,
+    ExperimentFit,
+    Identification,
+    NullDirection,
+    Profile,
+)
 from daesolve.analysis.invariant_measure import InvariantMeasure, invariant_measure
 from daesolve.analysis.inverse_dynamics import InverseDynamics
 from daesolve.analysis.linearization import linearize
@@ -49,6 +55,8 @@ __all__ = [
     "CircleMap",
     "DirectionalRates",
     "Disturbance",
+    "Experiment",
+    "ExperimentFit",
     "Gradient",
     "HessianProduct",
     "Identification",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +13,13 @@ from daesolve import reporting
 from daesolve.cli import options
 from daesolve.cli.option_sets import DrivenCaseOptions, takes_options
 from daesolve.cli.options import AsJson, ProblemName, Until, show
-from daesolve.errors import OutOfRangeError
+from daesolve.core.run.integration.run_options import RunOptions
+from daesolve.errors import OutOfRangeError, check_names
+
+if TYPE_CHECKING:
+    from daesolve.analysis.identification import Experiment
+
+MISSING = ("refuse", "skip")
 
 
 @takes_options
@@ -19,17 +27,21 @@ def identify(
     problem: ProblemName,
     case: DrivenCaseOptions,
     data: Annotated[
-        Path,
+        list[str],
         typer.Option(
             "--data",
-            metavar="FILE",
+            metavar="[NAME=]FILE",
             help="A CSV or Parquet file: a column `time` in s, and columns named after states, "
-            "outputs or reactions.",
+            "outputs or reactions. Repeat it for several experiments: NAME, by default that of the "
+            "file, then stands before what is one experiment's own, as in --initial NAME.x=0.4.",
         ),
     ],
     of: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="An unknown: a parameter or a start value."),
+        typer.Option(
+            metavar="NAME",
+            help="An unknown: a parameter, which experiments share, or a start value.",
+        ),
     ] = None,
     noise: Annotated[
         list[str] | None,
@@ -42,6 +54,15 @@ def identify(
         list[str] | None,
         typer.Option(metavar="NAME=LOW:HIGH", help="The range of an unknown."),
     ] = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER", help="How many times the squares of an experiment count."
+        ),
+    ] = None,
+    missing: Annotated[
+        str, typer.Option(help="What to do with missing values: refuse or skip.")
+    ] = "refuse",
     segments: Annotated[
         int | None, typer.Option(help="In how many segments to begin; chosen by default.")
     ] = None,
@@ -54,20 +75,28 @@ def identify(
     """Find parameters and start values from measured outputs, with intervals."""
     from daesolve.analysis.identification import identify as identified
 
-    if not of:
+    if missing not in MISSING:
+        raise OutOfRangeError(f"--missing is {missing!r}, but must be refuse or skip")
+    words = _Words([_named(word) for word in data])
+    of, own_of = words.divided(of)
+    common = replace(case, **{name: words.divided(getattr(case, name))[0] for name in _Words.OWN})
+    noise, own_noise = words.divided(noise)
+    experiments = words.experiments(case, own_of, own_noise, weight or [])
+    if not of and not any(own_of.values()):
         raise OutOfRangeError("--of NAME is missing: name a parameter or a start value to identify")
-    bound = case.of(problem)
+    bound = common.of(problem)
     if out is not None:
         reporting.make_empty(out)
     found = identified(
         bound,
-        data,
+        experiments,
         of,
         until,
-        noise=_noise(noise or []),
+        noise=_noise(noise),
         bounds=options.ranges("--bounds", bounds or []),
         segments=segments,
-        inputs=case.inputs,
+        missing="skip" if missing == "skip" else "refuse",
+        inputs=common.inputs,
     )
     document = reporting.identification_document(bound.identity(), found)
     if as_json:
@@ -78,6 +107,74 @@ def identify(
         written = reporting.write_identification(out, document, found)
         if not as_json:
             typer.echo(f"report: {written}")
+
+
+def _named(word: str) -> tuple[str, Path]:
+    """Read [NAME=]FILE; the name is by default that of the file."""
+    name, equals, file = word.partition("=")
+    if equals and name and not Path(word).exists():
+        return name, Path(file)
+    return Path(word).stem, Path(word)
+
+
+class _Words:
+    """The words of options that several experiments share, or that begin with the name of one.
+
+    Parameters
+    ----------
+    files
+        The experiments: their names and files.
+    """
+
+    OWN = ("initial", "set_", "input_")
+    """The options of a case that each experiment may have for itself."""
+
+    def __init__(self, files: Sequence[tuple[str, Path]]) -> None:
+        self.files = files
+
+    def divided(self, words: list[str] | None) -> tuple[list[str], dict[str, list[str]]]:
+        """Return the words for all experiments, and those for each, without its name."""
+        shared = list(words or [])
+        own: dict[str, list[str]] = {name: [] for name, _ in self.files}
+        if len(self.files) == 1:
+            return shared, own
+        for word in words or []:
+            for name in own:
+                if word.startswith(f"{name}."):
+                    shared.remove(word)
+                    own[name].append(word[len(name) + 1 :])
+                    break
+        return shared, own
+
+    def experiments(
+        self,
+        case: DrivenCaseOptions,
+        of: dict[str, list[str]],
+        noise: dict[str, list[str]],
+        weight: list[str],
+    ) -> list[Experiment]:
+        """Return the experiments with what is their own."""
+        from daesolve.analysis.identification import Experiment
+
+        weights = options.numbers("--weight", weight)
+        check_names("experiment with a weight", weights, [name for name, _ in self.files])
+        initial, parameters, inputs = (self.divided(getattr(case, name))[1] for name in self.OWN)
+        found: list[Experiment] = []
+        for name, file in self.files:
+            driven = options.inputs(inputs[name])
+            found.append(
+                Experiment(
+                    file,
+                    name if len(self.files) > 1 else None,
+                    initial=options.numbers("--initial", initial[name]) or None,
+                    parameters=options.pairs("--set", parameters[name]) or None,
+                    unknowns=of[name],
+                    noise=options.numbers("--noise", noise[name]) or None,
+                    weight=weights.get(name, 1.0),
+                    options=RunOptions(inputs=driven) if driven else RunOptions(),
+                )
+            )
+        return found
 
 
 def _noise(words: list[str]) -> float | dict[str, float] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from daesolve.reporting.facts import short
 from daesolve.reporting.layout import Indented, WrappedText
 
 if TYPE_CHECKING:
-    from daesolve.analysis.identification import Identification
+    from daesolve.analysis.identification import ExperimentFit, Identification
 
 
 def identification_document(identity: Mapping[str, Any], found: Identification) -> Document:
@@ -41,7 +41,7 @@ def identification_document(identity: Mapping[str, Any], found: Identification) 
     return plain(
         {
             **identity,
-            "rows": len(found.times),
+            "rows": sum(len(one.times) for one in found.experiments),
             "unknowns": {
                 name: {
                     "value": value,
@@ -55,25 +55,45 @@ def identification_document(identity: Mapping[str, Any], found: Identification) 
             },
             "correlations": dict(zip(found.names, found.correlations.tolist(), strict=True)),
             "columns": {
-                name: {
-                    "noise": found.noise[name],
-                    "largest": float(np.max(np.abs(residuals))),
-                    "root_mean_square": float(np.sqrt(np.mean(residuals**2))),
-                    "unit": found.run.units.get(name, ""),
+                label: entry for one in found.experiments for label, entry in _entries(one)
+            },
+            "experiments": {
+                one.name: {
+                    "rows": len(one.times),
+                    "weight": one.weight,
+                    "cost": one.cost,
+                    "until": one.run.end_time,
                 }
-                for name, residuals in found.residuals.items()
+                for one in found.experiments
+                if one.name
             },
             "undetermined": [str(direction) for direction in found.undetermined],
-            **fields_of(found, "cost freedom segments evaluations notes"),
+            **fields_of(found, "cost freedom segments beginnings evaluations notes"),
         }
     )
+
+
+def _entries(one: ExperimentFit) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the columns of an experiment; with its name, if it has one."""
+    for name, residuals in one.residuals.items():
+        yield (
+            f"{one.name}.{name}" if one.name else name,
+            {
+                "noise": one.noise[name],
+                "largest": float(np.nanmax(np.abs(residuals))),
+                "root_mean_square": float(np.sqrt(np.nanmean(residuals**2))),
+                "unit": one.run.units.get(name, ""),
+            },
+        )
 
 
 def identification_text(document: Document) -> RenderableType:
     """Return what was identified for Rich's console."""
     title = f"{document['problem']} · {document['case']} · {document['model']} · identify"
     lines = [Indented(Text(words)) for words in _sentences(document)]
-    tables = (_unknowns(document), _columns(document))
+    tables = [_unknowns(document), _columns(document)]
+    if document["experiments"]:
+        tables.insert(1, _experiments(document))
     shown = [part for table in tables for part in (table.in_terminal(), Text())]
     head = WrappedText(Text(title, style="bold"))
     return Group(head, WrappedText(Text(_subtitle(document))), Text(), *shown, *lines)
@@ -93,10 +113,21 @@ def write_identification(directory: Path, document: Document, found: Identificat
     """
     from daesolve.reporting.figures.identification import profiles, residuals
 
-    whole = {**document, "times": found.times.tolist()}
-    whole["residuals"] = {name: column.tolist() for name, column in found.residuals.items()}
+    details = [
+        plain({"times": one.times, "residuals": dict(one.residuals)}) for one in found.experiments
+    ]
+    whole = {**document}
+    if document["experiments"]:
+        shared = zip(document["experiments"].items(), details, strict=True)
+        whole["experiments"] = {name: {**entry, **own} for (name, entry), own in shared}
+    else:
+        whole |= details[0]
     replace_file(directory / "answer.json", dump(whole, indent=1) + "\n")
-    figures = {"Data and fit": residuals(found), "Profiles": profiles(found)}
+    figures: dict[str, Any] = {
+        f"Data and fit{f': {one.name}' if one.name else ''}": residuals(one)
+        for one in found.experiments
+    }
+    figures["Profiles"] = profiles(found)
     names = list(found.names)
     pairs = [(name, *map(short, document["correlations"][name])) for name in names]
     page = page_of(
@@ -105,6 +136,9 @@ def write_identification(directory: Path, document: Document, found: Identificat
         [
             ContentPart("", _unknowns(document).in_page()),
             *(ContentPart("", sentence(words)) for words in _sentences(document)),
+            ContentPart("Experiments", _experiments(document).in_page())
+            if document["experiments"]
+            else None,
             ContentPart("Residuals", _columns(document).in_page()),
             *figure_parts(figures, "identification"),
             ContentPart("Correlations", ContentTable(("", *names), pairs).in_page())
@@ -117,10 +151,13 @@ def write_identification(directory: Path, document: Document, found: Identificat
 
 
 def _subtitle(document: Document) -> str:
-    began = document["segments"]
+    began, beginnings = document["segments"], document["beginnings"]
+    how = f"began in {began} segment{'s' * (began != 1)}"
+    if beginnings:
+        how = f"went over {beginnings} beginning{'s' * (beginnings != 1)} of the motion"
     return (
-        f"{document['rows']} rows of {', '.join(document['columns'])}; the fit began in {began} "
-        f"segment{'s' * (began != 1)} and differentiated {document['evaluations']} motions"
+        f"{document['rows']} rows of {', '.join(document['columns'])}; the fit {how} and "
+        f"differentiated {document['evaluations']} motions"
     )
 
 
@@ -137,6 +174,22 @@ def _unknowns(document: Document) -> ContentTable:
         for name, entry in document["unknowns"].items()
     ]
     return ContentTable(("unknown", "value", "unit", "95 % from", "to", "digits"), rows, (0, 2))
+
+
+def _experiments(document: Document) -> ContentTable:
+    rows = [
+        (
+            name,
+            str(entry["rows"]),
+            short(entry["until"]),
+            short(entry["weight"]),
+            short(entry["cost"]),
+        )
+        for name, entry in document["experiments"].items()
+    ]
+    return ContentTable(
+        ("experiment", "rows", "until, s", "weight", "squared residuals"), rows, (0,)
+    )
 
 
 def _columns(document: Document) -> ContentTable:

@@ -5,18 +5,28 @@ misfit. Segments that begin near the data have not. As many are used as the natu
 test requires: the second correction of Gauss and Newton, by the same derivatives, must be half as
 long as the first at most (P. Deuflhard, Newton Methods for Nonlinear Problems, 2004). Then segments
 are joined, until there is one.
+
+Where a motion cannot begin at a state on its way, the first rows are fitted alone, as many as pass
+the test. From what they give, more rows pass, until there are all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
-from daesolve.analysis.identification.identifiability import INVISIBLE
-from daesolve.analysis.identification.shooting import Model, Residuals, Shooting
+from daesolve.analysis.identification.identifiability import INVISIBLE, null_space
+from daesolve.analysis.identification.shooting import (
+    JointResiduals,
+    JointShooting,
+    Model,
+    Residuals,
+    Shooting,
+)
 from daesolve.errors import DaesolveError, NoFitError
 
 CONTRACTION = 0.5
@@ -26,6 +36,8 @@ FEWER = 4
 """How many segments are joined into one."""
 LEAST_ROWS = 4
 """A segment has at least so many rows of data."""
+INWARD = 0.9
+"""How much of the way to a bound a tried step may go."""
 MOST_STEPS = 60
 CONVERGED = 1e-12
 """The relative change of unknowns that ends the last fit."""
@@ -45,18 +57,16 @@ class Fit:
         Of the unknowns.
     residuals
         There, of one motion.
-    segments
-        In how many segments the fit began.
-    evaluations
-        How many motions were differentiated.
+    segments, beginnings
+        In how many segments the fit began, and how many beginnings of the motion it fitted first.
     bound
         Which unknowns are at a bound: -1 the lower, +1 the upper.
     """
 
     values: np.ndarray
-    residuals: Residuals
+    residuals: JointResiduals
     segments: int
-    evaluations: int
+    beginnings: int
     bound: np.ndarray
 
 
@@ -65,10 +75,10 @@ class ParameterFitting:
 
     Parameters
     ----------
-    model
-        The model and the data.
+    models
+        The model and the data of each motion.
     noise
-        The standard deviation of each column.
+        The standard deviation of each of its columns.
     start, bounds
         Start values (k,) of the unknowns, and their bounds (2, k).
     opening
@@ -77,17 +87,26 @@ class ParameterFitting:
 
     def __init__(
         self,
-        model: Model,
-        noise: Mapping[str, float],
+        models: Sequence[Model],
+        noise: Sequence[Mapping[str, float]],
         start: np.ndarray,
         bounds: np.ndarray,
         opening: float,
     ) -> None:
-        self.model = model
         self.start, self.bounds = start, bounds
         self.sizes = np.where(start != 0.0, np.abs(start), 1.0)
-        self.whole = Shooting(model, (), noise, opening)
+        self.whole = JointShooting(
+            [
+                Shooting(model, (), levels, opening)
+                for model, levels in zip(models, noise, strict=True)
+            ]
+        )
         self.evaluations = 0
+
+    @property
+    def models(self) -> list[Model]:
+        """The model and the data of each motion."""
+        return [motion.model for motion in self.whole.motions]
 
     def fitted(self, segments: int | None, single: str | None) -> Fit:
         """Return the best fit, from so many segments; None chooses their number.
@@ -97,91 +116,136 @@ class ParameterFitting:
         segments
             The number of segments; None chooses it.
         single
-            Why the motion cannot be divided; None if it can be.
+            Why the motions cannot be divided; None if they can be.
 
         Raises
         ------
         NoFitError
             The fit does not converge, or there is no motion for the start values.
         """
+        unknowns, beginnings = self.start, 0
+        if single is not None and segments is None:
+            unknowns, beginnings = self._grown()
         if segments is None:
             segments = 1 if single is not None else self._sufficient()
-        unknowns, count = self.start, segments
-        shooting = self._divided(unknowns, count)
+        count, shooting = segments, self._divided(unknowns, segments)
         while True:
             unknowns, values, residuals, bound = self._solved(shooting, unknowns)
-            if not shooting.nodes:
-                return Fit(unknowns, residuals, segments, self.evaluations, bound)
+            if not len(shooting.sizes):
+                return Fit(unknowns, residuals, segments, beginnings, bound)
             count //= FEWER
             shooting = self._joined(shooting, values, residuals, count)
 
-    def refitted(self, fit: Fit, noise: Mapping[str, float]) -> Fit:
+    def refitted(self, fit: Fit, noise: Sequence[Mapping[str, float]]) -> Fit:
         """Return the best fit by other weights, from one nearby."""
-        self.whole = replace(self.whole, noise=noise)
+        self.whole = JointShooting(
+            [
+                replace(motion, noise=levels)
+                for motion, levels in zip(self.whole.motions, noise, strict=True)
+            ]
+        )
         unknowns, _, residuals, bound = self._solved(self.whole, fit.values)
-        return Fit(unknowns, residuals, fit.segments, self.evaluations, bound)
+        return replace(fit, values=unknowns, residuals=residuals, bound=bound)
+
+    def _grown(self) -> tuple[np.ndarray, int]:
+        """Return the unknowns from ever longer beginnings of the motions, and their number."""
+        unknowns, share, count = self.start, 0.0, 0
+        rows = max(len(model.data.times) for model in self.models)
+        least = max(LEAST_ROWS / rows, 1 / MOST_SEGMENTS)
+        while True:
+            more = 1.0 - share
+            while not self._contracts(self._begun(share + more), unknowns) and more > least:
+                more = max(more / 2, least)
+            share += more
+            if share >= 1.0:
+                return unknowns, count
+            unknowns = self._solved(self._begun(share), unknowns)[0]
+            count += 1
+
+    def _begun(self, share: float) -> JointShooting:
+        """Return the beginnings of the motions, a share of the rows of each."""
+        if share >= 1.0:
+            return self.whole
+        motions = [
+            replace(
+                motion, model=motion.model.early(math.ceil(share * len(motion.model.data.times)))
+            )
+            for motion in self.whole.motions
+        ]
+        return JointShooting(motions, partial=True)
 
     def _sufficient(self) -> int:
         """Return the least number of segments, a power of four, that passes the test."""
-        most = min(MOST_SEGMENTS, max(len(self.model.data.times) // LEAST_ROWS, 1))
+        rows = max(len(model.data.times) for model in self.models)
+        most = min(MOST_SEGMENTS, max(rows // LEAST_ROWS, 1))
         count = 1
-        while not self._contracts(self._divided(self.start, count)) and FEWER * count <= most:
+        while not self._contracts(self._divided(self.start, count), self.start):
+            if FEWER * count > most:
+                break
             count *= FEWER
         return count
 
-    def _divided(self, unknowns: np.ndarray, count: int) -> Shooting:
+    def _divided(self, unknowns: np.ndarray, count: int) -> JointShooting:
         if count == 1:
             return self.whole
-        named = dict(zip(self.model.names, unknowns.tolist(), strict=True))
-        try:
-            return replace(self.whole, nodes=self.model.nodes(named, count))
-        except NoFitError:
-            raise
-        except DaesolveError as error:
-            raise NoFitError(
-                f"there is no motion for the start values to divide: {error}"
-            ) from error
+        motions: list[Shooting] = []
+        for motion in self.whole.motions:
+            model = motion.model
+            own = min(count, max(len(model.data.times) // LEAST_ROWS, 1))
+            if len(self.models) == 1:
+                own = count
+            named = dict(zip(model.names, unknowns[model.places].tolist(), strict=True))
+            try:
+                motions.append(replace(motion, nodes=model.nodes(named, own)))
+            except NoFitError:
+                raise
+            except DaesolveError as error:
+                raise NoFitError(
+                    f"there is no motion for the start values to divide: {error}"
+                ) from error
+        return JointShooting(motions)
 
     def _joined(
-        self, shooting: Shooting, values: np.ndarray, residuals: Residuals, count: int
-    ) -> Shooting:
+        self, shooting: JointShooting, values: np.ndarray, residuals: JointResiduals, count: int
+    ) -> JointShooting:
         """Return fewer segments, from the nodes as they were found."""
         if count <= 1:
             return self.whole
-        ends = np.cumsum([len(node.names) for node in shooting.nodes])[:-1]
-        nodes = [
-            replace(node, values=own, others={n: part.run.end_state[n] for n in node.others})
-            for node, own, part in zip(
-                shooting.nodes, np.split(values, ends), residuals.parts, strict=False
-            )
-        ]
-        return replace(shooting, nodes=nodes[FEWER - 1 :: FEWER])
+        ends = np.cumsum([len(motion.start) for motion in shooting.motions])[:-1]
+        pieces = zip(shooting.motions, np.split(values, ends), residuals.motions, strict=True)
+        return JointShooting([_joined_alone(*piece) for piece in pieces])
 
-    def _contracts(self, shooting: Shooting) -> bool:
+    def _contracts(self, shooting: JointShooting, unknowns: np.ndarray) -> bool:
         """Whether the second correction by the same derivatives is much shorter than the first."""
         scales = np.concatenate([self.sizes, shooting.sizes])
-        start = np.concatenate([self.start, shooting.start])
+        start = np.concatenate([unknowns, shooting.start])
+        held = _held(shooting, len(scales))
         try:
             first = self._evaluated(shooting, start)
-            slopes = first.slopes * scales
-            step = -np.linalg.lstsq(slopes, first.vector, rcond=None)[0]
+            slopes = np.vstack([first.slopes * scales, held])
+            vector = np.concatenate([first.vector, np.zeros(len(held))])
+            step = -np.linalg.lstsq(slopes, vector, rcond=None)[0]
             moved = start + scales * step
-            moved[: len(self.start)] = np.clip(moved[: len(self.start)], *self.bounds)
+            # At the bound itself there may be no motion.
+            inside = unknowns + INWARD * (self.bounds - unknowns)
+            moved[: len(unknowns)] = np.clip(moved[: len(unknowns)], *inside)
             second = self._evaluated(shooting, moved)
         except DaesolveError:
             return False
-        again = np.linalg.lstsq(slopes, second.vector, rcond=None)[0]
-        length = float(np.linalg.norm((moved - start) / scales))
-        return bool(np.linalg.norm(again) <= CONTRACTION * max(length, NEAR))
+        change = (moved - start) / scales
+        again = np.linalg.lstsq(slopes, np.concatenate([second.vector, held @ change]), rcond=None)
+        return bool(
+            np.linalg.norm(again[0]) <= CONTRACTION * max(float(np.linalg.norm(change)), NEAR)
+        )
 
-    def _evaluated(self, shooting: Shooting, point: np.ndarray) -> Residuals:
-        self.evaluations += 1
+    def _evaluated(self, shooting: JointShooting, point: np.ndarray) -> JointResiduals:
+        self.evaluations += len(shooting.motions)
         count = len(self.start)
         return shooting.residuals(point[:count], point[count:])
 
     def _solved(
-        self, shooting: Shooting, unknowns: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, Residuals, np.ndarray]:
+        self, shooting: JointShooting, unknowns: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, JointResiduals, np.ndarray]:
         """Return the unknowns, the values of the nodes, the residuals, and the active bounds."""
         count = len(unknowns)
         scales = np.concatenate([self.sizes, shooting.sizes])
@@ -189,10 +253,10 @@ class ParameterFitting:
         bounds = np.hstack([self.bounds, free]) / scales
         begin = np.concatenate([unknowns, shooting.start]) / scales
         begin = np.clip(begin, *bounds)
-        last: dict[bytes, Residuals] = {}
+        last: dict[bytes, JointResiduals] = {}
         anchor = np.empty((0, len(begin)))
 
-        def found(point: np.ndarray) -> Residuals:
+        def found(point: np.ndarray) -> JointResiduals:
             key = point.tobytes()
             if key not in last:
                 evaluated = self._evaluated(shooting, point * scales)
@@ -210,10 +274,13 @@ class ParameterFitting:
 
         try:
             size = len(found(begin).vector)
-            anchor = _unseen(found(begin).slopes * scales)
+            anchor = _held(shooting, len(begin))
+            if not len(anchor):
+                anchor = _unseen(found(begin).slopes * scales)
         except DaesolveError as error:
             raise NoFitError(f"there is no motion to compare with the data: {error}") from error
-        ends = (NEAR, NEAR) if shooting.nodes else (FLAT, CONVERGED)
+        rough = shooting.partial or bool(len(shooting.sizes))
+        ends = (NEAR, NEAR) if rough else (FLAT, CONVERGED)
         solution = scipy.optimize.least_squares(
             vector,
             begin,
@@ -224,7 +291,7 @@ class ParameterFitting:
             gtol=None,
             max_nfev=MOST_STEPS,
         )
-        if not solution.success and not shooting.nodes:
+        if not solution.success and not rough:
             raise NoFitError(
                 f"the fit did not converge in {MOST_STEPS} steps: give start values nearer to the "
                 "truth, or more segments (segments=..., --segments)"
@@ -233,8 +300,28 @@ class ParameterFitting:
         return point[:count], point[count:], found(solution.x), solution.active_mask[:count]
 
 
+def _joined_alone(motion: Shooting, values: np.ndarray, residuals: Residuals) -> Shooting:
+    """Return a motion in fewer segments, from the nodes as they were found."""
+    ends = np.cumsum([len(node.names) for node in motion.nodes])[:-1]
+    nodes = [
+        replace(node, values=own, others={n: part.run.end_state[n] for n in node.others})
+        for node, own, part in zip(
+            motion.nodes, np.split(values, ends), residuals.parts, strict=False
+        )
+    ]
+    return replace(motion, nodes=nodes[FEWER - 1 :: FEWER])
+
+
+def _held(shooting: JointShooting, count: int) -> np.ndarray:
+    """Return rows that hold unknowns of which a beginning of the motion shows little.
+
+    A change of an unknown by its own size counts as much as one standard deviation.
+    """
+    return np.eye(count) if shooting.partial else np.empty((0, count))
+
+
 def _unseen(slopes: np.ndarray) -> np.ndarray:
     """Return rows that hold unknowns where they are in directions that the data do not show."""
-    _, singular, right = np.linalg.svd(slopes, full_matrices=True)
+    _, singular, right = np.linalg.svd(slopes, full_matrices=False)
     rank = int(np.sum(singular > INVISIBLE * singular[0]))
-    return right[rank:] * (singular[0] or 1.0)
+    return np.vstack([right[rank:], null_space(right)]) * (singular[0] or 1.0)

@@ -86,6 +86,9 @@ class Identifiability:
     covariance
         (k, k) of the unknowns, for noise with the deviation 1; infinite on the diagonal where a
         null direction takes part.
+    sharpness
+        (k,) the variance of each unknown that the misfit alone shows, relative to that; 1 without
+        weights.
     directions
         (d, k) exact null directions in the units of the unknowns, as few names in each as possible.
     weak
@@ -95,12 +98,13 @@ class Identifiability:
     """
 
     covariance: np.ndarray
+    sharpness: np.ndarray
     directions: np.ndarray
     weak: np.ndarray
     singular_values: np.ndarray
 
 
-def identifiability(slopes: np.ndarray, values: np.ndarray) -> Identifiability:
+def identifiability(slopes: np.ndarray, values: np.ndarray, weights: np.ndarray) -> Identifiability:
     """Find what data determine.
 
     Parameters
@@ -109,20 +113,53 @@ def identifiability(slopes: np.ndarray, values: np.ndarray) -> Identifiability:
         (m, k) derivatives of the residuals, relative to the noise.
     values
         (k,) the unknowns.
+    weights
+        (m,) how many times the squares of the residuals count.
     """
     sizes = np.where(values != 0.0, np.abs(values), 1.0)
-    _, singular, right = np.linalg.svd(slopes * sizes, full_matrices=True)
+    weighted = np.sqrt(weights)[:, None] * slopes * sizes
+    left, singular, right = np.linalg.svd(weighted, full_matrices=False)
+    right = np.vstack([right, null_space(right)])
     singular = np.concatenate([singular, np.zeros(len(values) - len(singular))])
     seen = singular > INVISIBLE * singular[0]
     part = right[seen] / singular[seen, None]
-    covariance = sizes[:, None] * (part.T @ part) * sizes
+    # Noise enters a weighted fit by its weights, but is none the smaller for them.
+    left = left[:, seen[: left.shape[1]]]
+    spread = part.T @ (left.T @ (weights[:, None] * left)) @ part
+    covariance = sizes[:, None] * spread * sizes
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sharpness = np.diag(part.T @ part) / np.diag(spread)
     null = sparse_basis(right[~seen])
     lost = np.any(null != 0.0, axis=0)
     covariance[lost, lost] = np.inf
     hidden = seen & (singular < QUANTILE / math.log(FACTOR))
     return Identifiability(
-        covariance, null * sizes, sparse_basis(right[hidden], 0.05) * sizes, singular
+        covariance, sharpness, null * sizes, sparse_basis(right[hidden], 0.05) * sizes, singular
     )
+
+
+def null_space(rows: np.ndarray) -> np.ndarray:
+    """Return the orthonormal rows that complete orthonormal ones."""
+    if rows.shape[0] == rows.shape[1]:
+        return rows[:0]
+    return np.linalg.svd(rows, full_matrices=True)[2][rows.shape[0] :]
+
+
+def noise_freedom(slopes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the share of the noise that is left in each residual of a fit, (m,).
+
+    Parameters
+    ----------
+    slopes, weights
+        As in `identifiability`, with one scale for all unknowns.
+    """
+    root = np.sqrt(weights)[:, None]
+    left, singular, _ = np.linalg.svd(root * slopes, full_matrices=False)
+    left = left[:, singular > INVISIBLE * singular[0]]
+    # The fit is a projection P, oblique if weights differ: this is the diagonal of (1-P)(1-P)^T.
+    own = np.sum(left**2, axis=1)
+    others = np.sum((left @ (left.T @ (weights[:, None] * left))) * left, axis=1) / weights
+    return 1.0 - 2.0 * own + others
 
 
 def sparse_basis(rows: np.ndarray, clean: float = CLEAN) -> np.ndarray:

@@ -9,7 +9,14 @@ from typing import Any, Unpack
 import numpy as np
 import scipy
 
-from daesolve.analysis.gradients.objective_gradient import DifferentiableCase
+from daesolve.analysis.identification.experiment import (
+    Posed,
+    SharedRequest,
+    Source,
+    Unknowns,
+    named_experiments,
+    posed,
+)
 from daesolve.analysis.identification.fitting import Fit, ParameterFitting
 from daesolve.analysis.identification.identifiability import (
     INVISIBLE,
@@ -17,20 +24,22 @@ from daesolve.analysis.identification.identifiability import (
     NullDirection,
     identifiability,
     named_direction,
+    noise_freedom,
 )
-from daesolve.analysis.identification.identification import Identification
-from daesolve.analysis.identification.measurements import Noise, measured
+from daesolve.analysis.identification.identification import ExperimentFit, Identification
+from daesolve.analysis.identification.measurements import Missing, Noise
+from daesolve.analysis.identification.notes import notes_of
 from daesolve.analysis.identification.profiles import profile_of
-from daesolve.analysis.identification.shooting import Model
-from daesolve.analysis.sensitivity import Varied, recorded_run, varied_system
+from daesolve.analysis.identification.shooting import Model, Residuals
+from daesolve.analysis.sensitivity import recorded_run
 from daesolve.core.events.reset_law import ResetLaw
 from daesolve.core.preparation.prepared import Prepared
-from daesolve.core.run.integration.run_options import BoundProblem, RunOptions, check_options
-from daesolve.core.system.system import System
+from daesolve.core.run.integration.run_options import RunOptions, check_options
 from daesolve.errors import (
     DaesolveError,
     NoFitError,
     OutOfRangeError,
+    TooFewRowsError,
     UnsupportedError,
     check_names,
 )
@@ -41,8 +50,8 @@ SETTLED = 1e-3
 MOST_ROUNDS = 20
 EXACT = 1e-13
 """The relative errors of a motion, below which residuals are no noise."""
-UNLIKELY = 1e-3
-"""The probability of residuals by the given noise below which a note doubts the model."""
+LEAST_FREEDOM = 0.5
+"""How many values of a column the fit must leave free for an estimate of their noise."""
 FULL = 15
 """The digits of a double."""
 MOVED = 0.1
@@ -50,15 +59,16 @@ MOVED = 0.1
 
 
 def identify(
-    source: System | DifferentiableCase,
+    source: Source,
     data: Any,
-    parameters: Sequence[str] | Mapping[str, float],
+    parameters: Unknowns,
     until: float | None = None,
     initial: Mapping[str, float] | None = None,
     *,
     noise: Noise = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     segments: int | None = None,
+    missing: Missing = "refuse",
     # A run's `parameters` are values; here they are the unknowns, which may have values, too.
     **options: Unpack[RunOptions],  # pyright: ignore[reportGeneralTypeIssues]
 ) -> Identification:
@@ -71,9 +81,11 @@ def identify(
     data
         Measured outputs: a pandas table, a mapping of columns, or the path of a CSV file. The
         column `time` is in s, the others have the names and units of states, outputs or reactions.
+        Or a list of several such measurements, or of `Experiment`.
     parameters
         The names of the unknowns: parameters, and start values that `initial` keeps; the search
-        starts at their present values, or at those of a mapping.
+        starts at their present values, or at those of a mapping. Experiments share parameters; each
+        has start values of its own, `name.x` for the start value `x` of the experiment `name`.
     until
         The end of the motion, s; by default that of the case or, for a system, of the data.
     initial
@@ -85,6 +97,9 @@ def identify(
         For some unknowns the least and the largest value. The range of a parameter always holds.
     segments
         In how many segments the fit begins; None chooses the number.
+    missing
+        What to do with NaN: refuse it, or skip the value, so that columns may have times of their
+        own.
     **options
         See `RunOptions`; without `at`.
 
@@ -125,68 +140,70 @@ def identify(
     4.0
     """
     check_options("identify", options, more=())
-    if options.get("at") is not None:
-        raise UnsupportedError("identify takes no 'at': the data have the sample times")
-    model, start, horizon = _posed(source, data, parameters, until, initial, noise, options)
-    model.data.check_rows(len(model.names))
-    prepared = model.prepared(start)
-    model.data.check_horizon(prepared.start_time, horizon)
-    first = np.array(list(start.values()))
-    limits = _limits(model, start, bounds or {})
-    _check_units(model, prepared)
-    scales = model.data.sizes
-    levels = dict(model.data.noise) or {name: 1e-3 * size for name, size in scales.items()}
-    opening = float(np.median([levels[name] / size for name, size in scales.items()]))
-    fitting = ParameterFitting(model, levels, first, limits, min(max(opening, 1e-6), 1e-2))
-    rows = len(model.data.times)
+    shared = SharedRequest(source, parameters, until, initial, noise, missing, options)
+    task = posed(named_experiments(data), shared)
+    models, prepared = task.models, [_prepared(task, k) for k in range(len(task.models))]
+    _check_rows(task)
+    for model, one, horizon in zip(models, prepared, task.horizons, strict=True):
+        model.data.check_horizon(one.start_time, horizon)
+    first = np.array(list(task.start.values()))
+    limits = _limits(task, bounds or {})
+    for model, one in zip(models, prepared, strict=True):
+        _check_units(model, one)
+    levels = [
+        dict(model.data.noise) or {name: 1e-3 * size for name, size in model.data.sizes.items()}
+        for model in models
+    ]
+    ratios = [
+        own[name] / size
+        for model, own in zip(models, levels, strict=True)
+        for name, size in model.data.sizes.items()
+    ]
+    opening = min(max(float(np.median(ratios)), 1e-6), 1e-2)
+    fitting = ParameterFitting(models, levels, first, limits, opening)
+    rows = min(len(model.data.times) for model in models)
     if segments is not None and not (isinstance(segments, int) and 1 <= segments < max(rows, 2)):
         raise OutOfRangeError(
             f"segments is {segments!r}, but must be a whole number from 1 to fewer than the rows"
         )
-    single = _undivided(prepared)
+    single = next((why for why in map(_undivided, prepared) if why is not None), None)
     if single is not None and segments not in (None, 1):
         raise UnsupportedError(f"the motion cannot be divided into segments: {single}")
     fit = fitting.fitted(segments, single)
-    if not model.data.noise:
-        fit, levels = _with_noise(fitting, fit, levels, scales)
-    return _assembled(model, fitting, fit, levels, limits)
+    if not all(model.data.noise for model in models):
+        fit, levels = _with_noise(fitting, fit, levels)
+    return _assembled(task, fitting, fit, levels)
 
 
-def _posed(
-    source: System | DifferentiableCase,
-    data: Any,
-    parameters: Sequence[str] | Mapping[str, float],
-    until: float | None,
-    initial: Mapping[str, float] | None,
-    noise: Noise,
-    options: RunOptions,
-) -> tuple[Model, dict[str, float], float]:
-    """Return the model with its data, the start values of the unknowns, and the horizon."""
-    found: Varied
-    if isinstance(parameters, Mapping):
-        known = source.system if isinstance(source, BoundProblem) else source
-        ranges = known.dynamics.posed_ranges if isinstance(known, System) else {}
-        begin = {name: value for name, value in parameters.items() if name in ranges}
-        begun = {name: value for name, value in parameters.items() if name not in ranges}
-        options = {**options, "parameters": begin}
-        initial, parameters = {**(initial or {}), **begun}, list(parameters)
-    if isinstance(source, DifferentiableCase):
-        found = source.varied(parameters, until, initial, options)
-    else:
-        found = varied_system(source, parameters, math.nan, initial, options)
-    system, request, nominal, _ = found
-    labels = system.dynamics.labels
-    units = labels.units()
-    model = Model(system, request, tuple(nominal), measured(data, units, noise), units)
-    horizon = request({}).until if until is None else until
-    if math.isnan(horizon):
-        horizon = max(float(model.data.times[-1]), request({}).start_time)
-    return model, dict(nominal), horizon
+def _prepared(task: Posed, k: int) -> Prepared:
+    """Return the run of an experiment at the start of the search."""
+    model, values = task.models[k], list(task.start.values())
+    places: list[int] = model.places.tolist()
+    return model.prepared(
+        {name: values[place] for name, place in zip(model.names, places, strict=True)}
+    )
 
 
-def _limits(
-    model: Model, start: Mapping[str, float], bounds: Mapping[str, tuple[float, float]]
-) -> np.ndarray:
+def _check_rows(task: Posed) -> None:
+    """Refuse fewer values than unknowns; unknown noise takes one more.
+
+    Raises
+    ------
+    TooFewRowsError
+        The message gives the numbers.
+    """
+    unknowns, count = len(task.start), sum(model.data.count for model in task.models)
+    known = all(model.data.noise for model in task.models)
+    needed = unknowns if known else unknowns + 1
+    if count < needed:
+        raise TooFewRowsError(
+            f"{count} measured value{'s' * (count != 1)} cannot determine {unknowns} "
+            f"unknown{'s' * (unknowns != 1)}{'' if known else ' and the noise'}: give at least "
+            f"{needed}"
+        )
+
+
+def _limits(task: Posed, bounds: Mapping[str, tuple[float, float]]) -> np.ndarray:
     """Return the bounds of the unknowns, (2, k).
 
     Raises
@@ -194,10 +211,9 @@ def _limits(
     UnknownNameError, OutOfRangeError
         A bound belongs to no unknown, is no interval, or excludes the start value.
     """
-    check_names("identified parameter or start value", bounds, model.names)
-    ranges = model.system.dynamics.posed_ranges
+    check_names("identified parameter or start value", bounds, task.start)
     limits: list[tuple[float, float]] = []
-    for name, value in start.items():
+    for place, (name, value) in enumerate(task.start.items()):
         given: Any = bounds.get(name, (-math.inf, math.inf))
         try:
             low, high = (float(end) for end in given)
@@ -212,9 +228,11 @@ def _limits(
                 f"the search for {name!r} starts at {value:g}, outside its bounds, "
                 f"{low:g} to {high:g}"
             )
-        if name in ranges:
+        model, known = task.local(place)
+        ranges = model.system.dynamics.posed_ranges
+        if known in ranges:
             # An open end is not reached: half of the smallest double is still inside.
-            own = ranges[name]
+            own = ranges[known]
             low = max(low, math.nextafter(own.low, math.inf) if own.open_low else own.low)
             high = min(high, own.high)
         limits.append((low, high))
@@ -242,82 +260,133 @@ def _undivided(prepared: Prepared) -> str | None:
 
 
 def _with_noise(
-    fitting: ParameterFitting, fit: Fit, levels: Mapping[str, float], scales: Mapping[str, float]
-) -> tuple[Fit, dict[str, float]]:
-    """Return the fit with the most likely noise of each column, and this noise."""
-    model, columns = fitting.model, fitting.model.data.columns
+    fitting: ParameterFitting, fit: Fit, levels: Sequence[Mapping[str, float]]
+) -> tuple[Fit, list[dict[str, float]]]:
+    """Return the fit with the most likely noise of each column, and this noise.
+
+    Raises
+    ------
+    TooFewRowsError
+        The fit passes through all values of a column, whatever their noise is.
+    """
+    found = [dict(own) for own in levels]
     for _ in range(MOST_ROUNDS):
-        share = max(1.0 - len(fit.values) / model.data.count, 1.0 / model.data.count)
-        found = {
-            name: max(
-                float(np.sqrt(np.mean((fit.residuals.outputs[name] - values) ** 2) / share)),
-                EXACT * scales[name],
-            )
-            for name, values in columns.items()
-        }
-        change = {name: found[name] / levels[name] for name in columns}
-        common = max(change.values())
+        slopes = fit.residuals.slopes * fitting.sizes
+        freedom = noise_freedom(slopes, _row_weights(fitting.models))
+        ratios: list[float] = []
+        end = 0
+        for model, own, part in zip(fitting.models, found, fit.residuals.motions, strict=True):
+            for name, count in model.data.counts.items():
+                begin, end = end, end + count
+                if model.data.noise:
+                    ratios.append(1.0)
+                    continue
+                left = float(np.sum(freedom[begin:end]))
+                if left < LEAST_FREEDOM:
+                    raise TooFewRowsError(
+                        f"the noise of {_column(model, name)} cannot be estimated, because the fit "
+                        f"passes through {'its value' if count == 1 else 'its values'}: give the "
+                        "noise (noise=..., --noise)"
+                    )
+                gaps = model.data.apart(name, part.outputs[name])
+                level = math.sqrt(float(np.nansum(gaps**2)) / left)
+                level = max(level, EXACT * model.data.sizes[name])
+                ratios.append(level / own[name])
+                own[name] = level
         # One factor for all columns changes no weight.
-        settled = all(abs(one / common - 1.0) < SETTLED for one in change.values())
-        levels = found
-        if settled:
+        if all(abs(ratio / max(ratios) - 1.0) < SETTLED for ratio in ratios):
             break
-        fit = fitting.refitted(fit, levels)
-    return fit, dict(levels)
+        fit = fitting.refitted(fit, [dict(own) for own in found])
+    return fit, found
+
+
+def _column(model: Model, name: str) -> str:
+    return f"{name!r} of the experiment {model.name!r}" if model.name else repr(name)
+
+
+def _row_weights(models: Sequence[Model]) -> np.ndarray:
+    """Return the weight of each measured value."""
+    return np.concatenate([np.full(model.data.count, model.weight) for model in models])
 
 
 def _assembled(
-    model: Model,
+    task: Posed,
     fitting: ParameterFitting,
     fit: Fit,
-    levels: Mapping[str, float],
-    limits: np.ndarray,
+    levels: Sequence[Mapping[str, float]],
 ) -> Identification:
-    columns = model.data.columns
-    residuals = {name: fit.residuals.outputs[name] - values for name, values in columns.items()}
-    weights = np.concatenate(
-        [np.full(len(model.data.times), fitting.whole.noise[n] / levels[n]) for n in columns]
+    models, names = fitting.models, tuple(task.start)
+    weights = _row_weights(models)
+    # What one factor of all noise levels leaves to be multiplied by.
+    scale = np.concatenate(
+        [
+            np.full(count, motion.noise[name] / own[name])
+            for motion, own in zip(fitting.whole.motions, levels, strict=True)
+            for name, count in motion.model.data.counts.items()
+        ]
     )
-    slopes = fit.residuals.slopes * weights[:, None]
+    slopes = fit.residuals.slopes * (scale / np.sqrt(weights))[:, None]
     free = fit.bound == 0
-    known = identifiability(slopes[:, free], fit.values[free]) if np.any(free) else None
-    covariance = np.zeros((len(free), len(free)))
+    known = identifiability(slopes[:, free], fit.values[free], weights) if np.any(free) else None
+    covariance, sharpness = np.zeros((len(free), len(free))), np.ones(len(free))
     if known is not None:
         covariance[np.ix_(free, free)] = known.covariance
-    cost = sum(float(np.sum((residuals[n] / levels[n]) ** 2)) for n in columns)
+        sharpness[free] = known.sharpness
+    experiments = tuple(
+        _experiment(motion.model, part, own)
+        for motion, part, own in zip(
+            fitting.whole.motions, fit.residuals.motions, levels, strict=True
+        )
+    )
+    cost = sum(one.cost for one in experiments)
     null = 0 if known is None else len(known.directions)
-    freedom = model.data.count - int(np.sum(free)) + null
+    freedom = sum(model.data.count for model in models) - int(np.sum(free)) + null
     deviations = np.sqrt(np.diag(covariance))
     finite = np.where(np.isfinite(deviations) & (deviations > 0.0), deviations, np.nan)
-    factor = _quantile(None if model.data.noise else freedom)
+    factor = _quantile(None if all(model.data.noise for model in models) else freedom)
     half = factor * deviations
     with np.errstate(divide="ignore", invalid="ignore"):
         digits = np.floor(-np.log10(half / np.abs(fit.values)))
     digits = np.where(np.isnan(digits), FULL, np.clip(digits, 0, FULL)).astype(int)
     return Identification(
-        names=model.names,
-        units=_units_of(model),
+        names=names,
+        units=_units_of(task),
         values=fit.values,
         deviations=deviations,
         low=fit.values - half,
         high=fit.values + half,
         digits=digits,
         correlations=covariance / np.outer(finite, finite),
-        times=model.data.times,
-        measured=columns,
-        outputs=fit.residuals.outputs,
-        residuals=residuals,
-        noise=dict(levels),
+        experiments=experiments,
         cost=cost,
         freedom=freedom,
-        undetermined=_directions(model, fitting, fit, free, known),
+        undetermined=_directions(names, fitting, fit, free, known),
         segments=fit.segments,
+        beginnings=fit.beginnings,
         evaluations=fitting.evaluations,
-        run=fit.residuals.parts[0].run,
-        notes=_notes(model, fit, cost, freedom, limits),
+        notes=notes_of(fitting, fit, names, experiments, freedom),
         _profile=lambda place: profile_of(
-            fitting, fit, place, float(deviations[place]), float(weights[0])
+            fitting,
+            fit,
+            place,
+            float(deviations[place]),
+            float(scale[0] * math.sqrt(sharpness[place])),
         ),
+    )
+
+
+def _experiment(model: Model, part: Residuals, levels: Mapping[str, float]) -> ExperimentFit:
+    residuals = {name: model.data.apart(name, part.outputs[name]) for name in model.data.columns}
+    return ExperimentFit(
+        name=model.name,
+        times=model.data.times,
+        measured=model.data.columns,
+        outputs=part.outputs,
+        residuals=residuals,
+        noise=dict(levels),
+        weight=model.weight,
+        cost=sum(float(np.nansum((gaps / levels[n]) ** 2)) for n, gaps in residuals.items()),
+        run=part.parts[0].run,
     )
 
 
@@ -329,20 +398,19 @@ def _quantile(freedom: int | None) -> float:
     return float(scipy.stats.t.ppf(level, max(freedom, 1)))
 
 
-def _units_of(model: Model) -> dict[str, str]:
-    owned = {
-        name: unit
-        for name in model.parameters
-        for owner in [model.system.owner_of(name)]
-        for own, unit in zip(owner.names, owner.units, strict=True)
-        if own == name
-    }
-    known = {**model.units, **owned}
-    return {name: known.get(name, "") for name in model.names}
+def _units_of(task: Posed) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for place, name in enumerate(task.start):
+        model, known = task.local(place)
+        found[name] = model.units.get(known, "")
+        if known in model.parameters:
+            owner = model.system.owner_of(known)
+            found[name] = owner.units[list(owner.names).index(known)]
+    return found
 
 
 def _directions(
-    model: Model,
+    all_names: Sequence[str],
     fitting: ParameterFitting,
     fit: Fit,
     free: np.ndarray,
@@ -356,7 +424,7 @@ def _directions(
     if known is None:
         return ()
     unseen = MOVED * INVISIBLE * float(known.singular_values[0])
-    names = [name for name, is_free in zip(model.names, free, strict=True) if is_free]
+    names = [name for name, is_free in zip(all_names, free, strict=True) if is_free]
     values = fit.values[free]
     found: list[NullDirection] = []
     for direction in known.directions:
@@ -387,21 +455,3 @@ def _moved_outputs(
     except DaesolveError:
         return math.inf
     return float(np.linalg.norm(found.vector - fit.residuals.vector))
-
-
-def _notes(
-    model: Model, fit: Fit, cost: float, freedom: int, limits: np.ndarray
-) -> tuple[str, ...]:
-    notes = list(fit.residuals.parts[0].notes)
-    for name, side, low, high in zip(model.names, fit.bound, *limits, strict=True):
-        if side:
-            notes.append(
-                f"{name} is at its {'lower' if side < 0 else 'upper'} bound, "
-                f"{low if side < 0 else high:g}: the intervals hold for this value"
-            )
-    if model.data.noise and freedom > 0 and scipy.stats.chi2.sf(cost, freedom) < UNLIKELY:
-        notes.append(
-            f"the residuals are {math.sqrt(cost / freedom):.3g} times the given noise: the model "
-            "does not describe the data, or the noise is larger"
-        )
-    return tuple(notes)

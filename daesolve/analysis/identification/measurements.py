@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -29,8 +29,11 @@ TIME = "time"
 """The column with the times, s."""
 THOUSAND = 1e3
 """The factor between a unit and the next with another prefix."""
+HALF_TURN = math.pi
 Noise = float | Mapping[str, float] | None
 """The standard deviation of a measurement: of all columns, by column, or to be estimated."""
+Missing = Literal["refuse", "skip"]
+"""What to do with missing values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,28 +45,65 @@ class Measurements:
     times
         (m,) s, increasing.
     columns
-        The values of outputs and states by name, (m,).
+        The values of outputs and states by name, (m,); NaN where nothing was measured.
     noise
         The standard deviation of each column; empty if they are to be estimated.
+    turning
+        The columns that show an angle within one turn.
     """
 
     times: np.ndarray
     columns: Mapping[str, np.ndarray]
     noise: Mapping[str, float]
+    turning: Collection[str] = ()
+
+    def present(self, name: str, rows: slice = slice(None)) -> np.ndarray:
+        """Return in which of some rows a column has a value."""
+        return np.isfinite(self.columns[name][rows])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of measured values of each column."""
+        return {name: int(np.sum(self.present(name))) for name in self.columns}
 
     @property
     def count(self) -> int:
         """The number of measured values."""
-        return len(self.times) * len(self.columns)
+        return sum(self.counts.values())
 
     @property
     def sizes(self) -> dict[str, float]:
         """The root mean square of each column."""
-        return {name: float(np.sqrt(np.mean(v**2))) or 1.0 for name, v in self.columns.items()}
+        return {
+            name: float(np.sqrt(np.nanmean(values**2))) or 1.0
+            for name, values in self.columns.items()
+        }
 
     def relative(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return columns of the same names relative to the sizes of the data, (rows, columns)."""
         return np.array([columns[name] / size for name, size in self.sizes.items()]).T
+
+    def apart(self, name: str, model: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
+        """Return by how much values of a model exceed the measured ones in some rows."""
+        gap = model - self.columns[name][rows]
+        if name in self.turning:
+            gap = gap - 2 * HALF_TURN * np.round(gap / (2 * HALF_TURN))
+        return gap
+
+    def with_noise(self, noise: Noise) -> Measurements:
+        """Return the same measurements with a noise as `identify` takes it.
+
+        Raises
+        ------
+        UnknownNameError, OutOfRangeError
+            There is no such column, or its noise is no positive number.
+        """
+        return replace(self, noise=_noise_levels(noise, self.columns))
+
+    def early(self, rows: int) -> Measurements:
+        """Return the first rows alone."""
+        columns = {name: values[:rows] for name, values in self.columns.items()}
+        return replace(self, times=self.times[:rows], columns=columns)
 
     def check_horizon(self, start: float, until: float) -> None:
         """Refuse times that the motion does not reach.
@@ -96,22 +136,6 @@ class Measurements:
                 f"{last:.10g} s: leave them out, or give another end (until=..., --until)"
             )
 
-    def check_rows(self, unknowns: int) -> None:
-        """Refuse fewer values than unknowns; unknown noise takes one more.
-
-        Raises
-        ------
-        TooFewRowsError
-            The message gives the numbers.
-        """
-        needed = unknowns if self.noise else unknowns + 1
-        if self.count < needed:
-            also = "" if self.noise else " and the noise"
-            raise TooFewRowsError(
-                f"{self.count} measured value{'s' * (self.count != 1)} cannot determine "
-                f"{unknowns} unknown{'s' * (unknowns != 1)}{also}: give at least {needed}"
-            )
-
     def check_units(self, model: Mapping[str, np.ndarray], units: Mapping[str, str]) -> None:
         """Refuse columns whose size is nearer to a thousand times that of the model than to it.
 
@@ -127,12 +151,16 @@ class Measurements:
         WrongUnitError
             The message names the column, the factor and the unit of the model.
         """
-        for name, measured in self.columns.items():
-            size, own = (float(np.sqrt(np.mean(values**2))) for values in (measured, model[name]))
+        for name, column in self.columns.items():
+            if name in self.turning:
+                continue
+            shown = self.present(name)
+            measured, own_values = column[shown], model[name][shown]
+            size, own = (float(np.sqrt(np.mean(v**2))) for v in (measured, own_values))
             if not size or not own or abs(math.log(size / own)) < math.log(THOUSAND) / 2:
                 continue
             # A shift or a slow start is not a unit: the curves themselves must agree.
-            if measured @ model[name] < math.sqrt(0.5) * size * own * len(measured):
+            if measured @ own_values < math.sqrt(0.5) * size * own * len(measured):
                 continue
             raise WrongUnitError(
                 f"the column {name!r} is about {size / own:.2g} times what the model shows with "
@@ -140,7 +168,12 @@ class Measurements:
             )
 
 
-def measured(data: Any, known: Collection[str], noise: Noise) -> Measurements:
+def measured(
+    data: Any,
+    known: Collection[str],
+    angles: Collection[str],
+    missing: Missing,
+) -> Measurements:
     """Return measured outputs.
 
     Parameters
@@ -150,7 +183,9 @@ def measured(data: Any, known: Collection[str], noise: Noise) -> Measurements:
         `time` (or, in a pandas table, an index of that name).
     known
         The names of states, outputs and reactions.
-    noise
+    angles
+        Those that are angles.
+    missing
         As in `identify`.
 
     Raises
@@ -163,8 +198,6 @@ def measured(data: Any, known: Collection[str], noise: Noise) -> Measurements:
         Times do not increase.
     TooFewRowsError
         There are no rows, or no columns besides the time.
-    OutOfRangeError
-        A noise level is no positive number.
     PosingError
         A file cannot be read, or holds something else than numbers.
     """
@@ -179,8 +212,10 @@ def measured(data: Any, known: Collection[str], noise: Noise) -> Measurements:
             raise UnknownColumnError(str(unknown_name("output or state of a column", name, known)))
     if len(columns) < 2 or not len(columns[TIME]):
         raise TooFewRowsError("the data have no measured values: a column of an output, and rows")
+    if missing not in get_args(Missing):
+        raise OutOfRangeError(f"missing is {missing!r}, but must be 'refuse' or 'skip'")
     for name, values in columns.items():
-        _check_complete(name, values, columns[TIME])
+        _check_complete(name, values, columns[TIME], missing == "skip" and name != TIME)
     times = columns.pop(TIME)
     backward = np.flatnonzero(np.diff(times) <= 0.0)
     if len(backward):
@@ -189,7 +224,14 @@ def measured(data: Any, known: Collection[str], noise: Noise) -> Measurements:
             f"the times do not increase: {times[k]:.10g} s in row {k + 1} is followed by "
             f"{times[k + 1]:.10g} s"
         )
-    return Measurements(times, columns, _noise_levels(noise, columns))
+    turning = [name for name, values in columns.items() if name in angles and _turns(values)]
+    return Measurements(times, columns, {}, turning)
+
+
+def _turns(values: np.ndarray) -> bool:
+    """Whether an angle is shown within one turn, and leaps from one end to the other."""
+    shown = values[np.isfinite(values)]
+    return bool(np.ptp(shown) <= 2 * HALF_TURN and np.any(np.abs(np.diff(shown)) > HALF_TURN))
 
 
 def _columns(data: Any) -> dict[str, np.ndarray]:
@@ -213,16 +255,19 @@ def _columns(data: Any) -> dict[str, np.ndarray]:
     return found
 
 
-def _check_complete(name: str, values: np.ndarray, times: np.ndarray) -> None:
+def _check_complete(name: str, values: np.ndarray, times: np.ndarray, skip: bool) -> None:
     if len(values) != len(times):
         raise MeasurementGapError(
             f"the column {name!r} has {len(values)} values, and {TIME!r} has {len(times)}"
         )
-    gaps = np.flatnonzero(~np.isfinite(values))
+    if skip and np.all(np.isnan(values)):
+        raise TooFewRowsError(f"the column {name!r} has no values: leave it out")
+    gaps = np.flatnonzero(np.isinf(values) if skip else ~np.isfinite(values))
     if len(gaps):
         raise MeasurementGapError(
             f"the column {name!r} has no finite number in row {gaps[0] + 1} (and in "
-            f"{len(gaps)} of {len(values)}): leave out these rows"
+            f"{len(gaps)} of {len(values)}): leave out these rows, or skip values that are missing "
+            "(missing='skip', --missing skip)"
         )
 
 

@@ -105,10 +105,17 @@ def _shown_at(data: Measurements, row: int, width: int) -> dict[str, float]:
     near = slice(max(row - width, 0), row + width + 1)
     late = data.times[near] - data.times[row]
     found: dict[str, float] = {}
+    span = float(np.max(np.abs(late)))
     for name, values in data.columns.items():
-        powers = np.vander(late / late[-1], 3, increasing=True)
-        parabola = np.linalg.lstsq(powers, values[near], rcond=None)[0]
-        found |= {name: float(parabola[0]), velocity_name(name): float(parabola[1] / late[-1])}
+        present = data.present(name, near)
+        if np.sum(present) < 3:
+            continue
+        shown = values[near][present]
+        if name in data.turning:
+            shown = np.unwrap(shown)
+        powers = np.vander(late[present] / span, 3, increasing=True)
+        parabola = np.linalg.lstsq(powers, shown, rcond=None)[0]
+        found |= {name: float(parabola[0]), velocity_name(name): float(parabola[1] / span)}
     return found
 
 

@@ -26,21 +26,30 @@ class Model:
 
     Parameters
     ----------
+    name
+        Of the experiment.
     system, request
         The system, and the request of a run for some of the numbers.
-    names
-        The unknowns: parameters and start values.
+    names, places
+        The unknowns: parameters and start values; and which of the unknowns of all they are.
     data
         The measurements.
-    units
-        Of all states, outputs and reactions.
+    weight
+        How many times squared residuals count.
     """
 
+    name: str
     system: System
     request: Requests
     names: tuple[str, ...]
+    places: np.ndarray
     data: Measurements
-    units: Mapping[str, str]
+    weight: float
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """The units of all states, outputs and reactions."""
+        return self.system.dynamics.labels.units()
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -51,6 +60,10 @@ class Model:
         """Return the run for some values of the unknowns, ready to start."""
         system, request = with_inputs(self.system, self.request(values))
         return prepare(system, replace(request, until=float(self.data.times[-1])))
+
+    def early(self, rows: int) -> Model:
+        """Return the model with the first rows of data alone."""
+        return replace(self, data=self.data.early(rows))
 
     def nodes(self, values: Mapping[str, float], count: int) -> list[SegmentNode]:
         """Return the nodes between so many segments, on the motion for some values.
@@ -71,7 +84,8 @@ class Model:
         shown.append(run.times[:, None] / np.ptp(times))
         asked = [self.data.relative(self.data.columns), times[:, None] / np.ptp(times)]
         apart = np.hstack(asked)[rows][:, None] - np.hstack(shown)[None]
-        nearest = np.argmin(np.linalg.norm(apart, axis=2), axis=1)
+        # What was not measured does not count.
+        nearest = np.argmin(np.linalg.norm(np.nan_to_num(apart), axis=2), axis=1)
         places = list(zip(times[rows].tolist(), rows.tolist(), strict=True))
         return nodes_at(prepared, places, states[nearest], self.data)
 
@@ -216,7 +230,75 @@ class Shooting:
         """Return the residuals of the measured outputs of a segment, and their derivatives."""
         vectors: list[np.ndarray] = []
         slopes: list[np.ndarray] = []
-        for name, values in self.model.data.columns.items():
-            vectors.append((found.run[name] - values[rows]) / self.noise[name])
-            slopes.append(found.along[name] / self.noise[name])
+        data = self.model.data
+        for name in data.columns:
+            present, noise = data.present(name, rows), self.noise[name]
+            vectors.append(data.apart(name, found.run[name], rows)[present] / noise)
+            slopes.append(found.along[name][present] / noise)
         return np.concatenate(vectors), np.vstack(slopes)
+
+
+@dataclass(frozen=True, eq=False)
+class JointResiduals:
+    """Residuals (m,) of several motions, and their derivatives (m, k).
+
+    Parameters
+    ----------
+    vector, slopes
+        By the unknowns of all, in their own units, then by the values of all nodes.
+    motions
+        Those of each motion.
+    """
+
+    vector: np.ndarray
+    slopes: np.ndarray
+    motions: Sequence[Residuals]
+
+
+@dataclass(frozen=True, eq=False)
+class JointShooting:
+    """Several motions that share unknowns.
+
+    Parameters
+    ----------
+    motions
+        Each in its own segments.
+    partial
+        Whether these are only the beginnings of the motions.
+    """
+
+    motions: Sequence[Shooting]
+    partial: bool = False
+
+    @property
+    def start(self) -> np.ndarray:
+        """The values of all nodes."""
+        return np.concatenate([motion.start for motion in self.motions])
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """What counts as a large change of these values."""
+        return np.concatenate([motion.sizes for motion in self.motions])
+
+    def residuals(self, unknowns: np.ndarray, values: np.ndarray) -> JointResiduals:
+        """Return the residuals for some values of the unknowns and of the nodes.
+
+        Raises
+        ------
+        DaesolveError
+            A segment of a motion does not exist.
+        """
+        ends = np.cumsum([len(unknowns), *(len(motion.start) for motion in self.motions)])
+        vectors: list[np.ndarray] = []
+        slopes: list[np.ndarray] = []
+        found: list[Residuals] = []
+        for motion, (low, high) in zip(self.motions, itertools.pairwise(ends), strict=True):
+            places = motion.model.places
+            own = motion.residuals(unknowns[places], values[low - ends[0] : high - ends[0]])
+            root = np.sqrt(motion.model.weight)
+            wide = np.zeros((len(own.vector), int(ends[-1])))
+            wide[:, [*places, *range(low, high)]] = root * own.slopes
+            vectors.append(root * own.vector)
+            slopes.append(wide)
+            found.append(own)
+        return JointResiduals(np.concatenate(vectors), np.vstack(slopes), found)

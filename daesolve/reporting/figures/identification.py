@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from daesolve.reporting.figures.style import PANEL_WIDTH, QUIET, colour, strip, style
 
 if TYPE_CHECKING:
-    from daesolve.analysis.identification import Identification
+    from daesolve.analysis.identification import ExperimentFit, Identification
 
 HEIGHT = 2.9
 MOST_POINTS = 500
@@ -19,7 +19,7 @@ ACROSS = 3
 """Profiles side by side."""
 
 
-def residuals(found: Identification) -> Figure:
+def residuals(found: ExperimentFit) -> Figure:
     """Draw each measured column with the fit, and its residuals in units of the noise below."""
     columns = list(found.measured)
     every = slice(None, None, -(-len(found.times) // MOST_POINTS))

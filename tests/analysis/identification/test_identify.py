@@ -53,7 +53,7 @@ START = {"x": 1.0, "x_dot": 0.0}
 def test_exact_samples_give_the_values_and_an_unknown_start(spring):
     data = {"time": TIMES, "x": closed_form(TIMES, 4.0, 0.2, 1.25)}
     unknown = ["stiffness", "damping", "x"]
-    found = ds.identify(spring, data, unknown, initial=START, noise=1e-3)
+    found = ds.identify(spring, data, unknown, initial=START, noise=1e-3, segments=1)
     # What is left is the error of the motions, 1e-14 relative, times the condition, below 100.
     assert np.allclose(found.values, [4.0, 0.2, 1.25], rtol=1e-11)
     assert found.names == tuple(unknown)

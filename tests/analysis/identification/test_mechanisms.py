@@ -109,3 +109,34 @@ def test_a_four_bar_is_identified_from_a_file_with_its_report(rows, tmp_path):
     printed = call(*words, "--noise", "1e-3").stdout
     assert "torque" in printed
     assert "95 % from" in printed
+
+
+@pytest.mark.slow
+def test_two_files_are_two_experiments_of_one_four_bar(linkage, tmp_path):
+    random, words = np.random.default_rng(3), ["identify", Path(four_bar.__file__)]
+    for name, torque, until in (("low", 0.55, 1.0), ("high", 0.9, 1.5)):
+        times = np.linspace(0.01, until, 60)
+        run = linkage.changed({"torque": torque, "damping": 0.11}).solve(until, at=times)
+        noisy = [run[rod] + 1e-3 * random.standard_normal(60) for rod in ("crank", "rocker")]
+        table = np.array([times, *noisy]).T
+        np.savetxt(tmp_path / f"{name}.csv", table, delimiter=",", header="time,crank,rocker",
+                   comments="", fmt="%.17g")  # fmt: skip
+    words += ["--data", tmp_path / "low.csv", "--data", f"big={tmp_path / 'high.csv'}"]
+    words += ["--of", "damping", "--of", "low.torque", "--set", "big.torque=0.9"]
+    found = document(*words, "--weight", "big=2", "--out", tmp_path / "out")
+    for name, value in (("damping", 0.11), ("low.torque", 0.55)):
+        entry = found["unknowns"][name]
+        assert abs(entry["value"] - value) < 5 * entry["deviation"]
+    assert found["unknowns"]["low.torque"]["unit"] == "N m"
+    assert {name: one["rows"] for name, one in found["experiments"].items()} == {
+        "low": 60,
+        "big": 60,
+    }
+    assert found["experiments"]["big"]["weight"] == 2.0
+    assert set(found["columns"]) == {
+        f"{name}.{rod}" for name in ("low", "big") for rod in ("crank", "rocker")
+    }
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 3
+    same = call(*words[:4], "--data", tmp_path / "low.csv", "--of", "damping", code=2)
+    assert "two experiments have the name 'low'" in same.stderr
