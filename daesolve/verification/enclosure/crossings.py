@@ -7,7 +7,7 @@ state, enclosed by its value at the centre and its derivatives over the box arou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +96,8 @@ class EnclosedPassage:
         See `CertifiedEquations.jump`; None for an event at which nothing changes.
     continues
         Whether the guard is the same after the reset, so that it goes on through zero.
+    zeros
+        The guards that are zero after the reset, which is known of them.
     """
 
     index: int
@@ -103,6 +105,7 @@ class EnclosedPassage:
     guard: ca.Function
     jump: ca.Function | None
     continues: bool
+    zeros: Collection[int] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +120,17 @@ class SetCrossing:
         The values after it.
     delay
         (3,) how long after the common time it happens, s, over the set.
+    near
+        The instants at which it may happen.
+    behind
+        A box that contains the motion after it at all of them.
     """
 
     after: StateSet
     p: list[Any]
     delay: np.ndarray
+    near: Any
+    behind: list[Any]
 
 
 def cross(
@@ -162,18 +171,19 @@ def cross(
         raise NotCertifiedError("the event cannot be told from one that does not happen")
     if not _fires(passage.direction, rate):
         raise NotCertifiedError("its guard passes zero the other way")
-    _refuse_others(equations, passage.index, near, before.within, p)
+    _refuse_others(equations, {passage.index}, near, before.within, p)
     (at_centre,), *_ = evaluate(guard, [moment], centre, p)
     delay = -at_centre / rate
     by_state = IntervalMatrix.of_balls(_balls([-g / rate for g in slope])[None, :]) @ before.slopes
     delays = np.array(from_exact(delay + arb(0, float(waiting.errors(by_state)[0]))))
     if jump is None:
-        return SetCrossing(waiting, p, delays)
+        return SetCrossing(waiting, p, delays, near, before.within)
     image, values, slopes = _reset(equations, (near, before, by_state), p, jump)
     met = [x + delay * f for x, f in zip(centre, before.rates, strict=True)]
     after_centre = evaluate(jump, [moment + delay], met, p)[0]
     behind = short_motion(equations, near, image, values, radius)
-    _refuse_others(equations, passage.index, near, behind.within, values)
+    zeros = {passage.index, *passage.zeros}
+    _refuse_others(equations, zeros, near, behind.within, values)
     if not passage.continues:
         (value,), _, (rate,) = evaluate(guard, [near], behind.within, values)
         if value.contains(0) and (rate.contains(0) or _fires(passage.direction, rate)):
@@ -184,7 +194,7 @@ def cross(
     whole = behind.slopes @ turned
     after = waiting.mapped(_balls(back), whole)
     assert len(after.centre) == n
-    return SetCrossing(after, values, delays)
+    return SetCrossing(after, values, delays, near, behind.within)
 
 
 def _fires(direction: Direction, rate: Any) -> bool:
@@ -193,12 +203,12 @@ def _fires(direction: Direction, rate: Any) -> bool:
 
 
 def _refuse_others(
-    equations: CertifiedEquations, index: int, near: Any, within: list[Any], p: list[Any]
+    equations: CertifiedEquations, own: Collection[int], near: Any, within: list[Any], p: list[Any]
 ) -> None:
     """Refuse to decide which of several guards is first."""
     places, function = equations.moving
     for place, value in zip(places, evaluate(function, [near], within, p)[0], strict=True):
-        if place != index and value.contains(0):
+        if place not in own and value.contains(0):
             other = equations.problem.guarded[place].name
             raise NotCertifiedError(f"{other!r} may happen at the same instant")
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from daesolve.core.preparation.prepared import Prepared
 from daesolve.core.results.trajectory.certificate import CertifiedEvent, RunCertificate
+from daesolve.verification.enclosure.contact_changes import contact_guards
 from daesolve.verification.enclosure.crossings import (
     EnclosedPassage,
     NotCertifiedError,
@@ -37,6 +38,7 @@ from daesolve.verification.enclosure.exact import (
 )
 from daesolve.verification.enclosure.exact_start import ConstraintManifold, exact_start
 from daesolve.verification.enclosure.expected_events import ExpectedEvent
+from daesolve.verification.enclosure.field import PoleError
 from daesolve.verification.enclosure.interval_matrices import UP, IntervalMatrix
 from daesolve.verification.enclosure.quantities import EnclosedQuantities
 from daesolve.verification.enclosure.state_sets import StateSet
@@ -90,7 +92,8 @@ class Enclosure:
         moving = depending(plain, list(resets.values())) & self._read
         self.equations = CertifiedEquations(problem, tuple(sorted(uncertain | moving)))
         self.guards = problem.guarded
-        self._just: int | None = None
+        self._contacts = contact_guards(self.prepared)
+        self._just: Mapping[int, int] = {}
         self._jumps = {key: self.equations.jump(reset) for key, reset in resets.items()}
         self._passages = {
             (e.guard, id(e.reset)): EnclosedPassage(
@@ -99,6 +102,7 @@ class Enclosure:
                 self.equations.guard(e.guard),
                 self._jumps.get(id(e.reset)),
                 e.reset is None or self.equations.continues(e.guard, e.reset),
+                tuple(e.zeros),
             )
             for e in self.events
         }
@@ -115,9 +119,8 @@ class Enclosure:
         states, size = prepared.problem.labels.states[:n], self.equations.size
         rows = {name: size + k for k, name in enumerate(self._quantities.names)}
         rows |= {name: k for k, name in enumerate(states)}
-        table = np.array(self._boxes).reshape(len(self._boxes), -1, 3)
-        if not self._boxes:
-            table = np.empty((0, size + len(self._quantities.names), 3))
+        shape = len(self._boxes), size + len(self._quantities.names), 3
+        table = np.array(self._boxes).reshape(shape)
         return RunCertificate(
             times=np.array(self._times),
             states=states,
@@ -144,7 +147,7 @@ class Enclosure:
             (n, 2) the start in two doubles; None for that of the run.
         """
         prepared, equations = self.prepared, self.equations
-        self._time, self._clear, self._just = prepared.start_time, -np.inf, None
+        self._time, self._clear, self._just = prepared.start_time, -np.inf, {}
         self._events: list[CertifiedEvent] = []
         self._steps = 0
         self._p = as_exact(prepared.values)
@@ -156,6 +159,12 @@ class Enclosure:
             equations, prepared.dynamics, self._time, whole, self._p, given, self.radii
         )
         self._quantities = EnclosedQuantities(equations, prepared.dynamics)
+        # What was not moved is exactly what it was: only so a slip is known to be zero.
+        box, names = found.box, prepared.problem.labels.states
+        for k, name in enumerate(names):
+            if k not in dependent and name not in self.radii:
+                box[k] = [*whole[k], 0.0]
+        self._first = [to_exact(ball) for ball in box]
         self._sample_at_start(found)
         return found, dependent
 
@@ -167,12 +176,16 @@ class Enclosure:
         NotCertifiedError
             It cannot be proved; the message says why.
         """
-        for event in self.events:
+        at_start = [event for event in self.events if event.time <= self._time]
+        self._start_mode(at_start)
+        for event in self.events[len(at_start) :]:
             start = self._advance(start, event.time, event.guard)
             crossing = self._through(event, start, self._p)
             start, self._p = crossing.after, crossing.p
-            self._just = event.guard if self._passage(event).continues else None
+            self._just = {event.guard: 1} if self._passage(event).continues else event.zeros
             self._check(event, self._p)
+            if event.reset is not None:
+                self._check_contacts(crossing.near, crossing.behind, event.name)
         return self._advance(start, until, None)
 
     def follow_on(self, start: StateSet, moment: Any) -> StateSet:
@@ -202,6 +215,49 @@ class Enclosure:
     def _stepping(self) -> Stepping:
         return Stepping(self._tables, self._p, ORDER, TOLERANCE, differentiable=self.differentiable)
 
+    def _start_mode(self, events: Sequence[ExpectedEvent]) -> None:
+        """Take the values of the mode in which the motion begins, and prove that it is right."""
+        moment, box = to_exact((self._time, 0.0, 0.0)), self._first
+        for event in events:
+            self._p = evaluate(self._jumps[id(event.reset)], [moment], box, self._p)[1]
+            self._events.append(CertifiedEvent(event.name, event.time, 0.0, 0.0))
+        self._just = events[-1].zeros if events else {}
+        if not events:
+            values = evaluate(self.equations.all_guards, [moment], box, self._p)[0]
+            self._just = {k: 1 for k in self._contacts if values[k] == 0}
+        self._check_contacts(moment, box, "the start")
+
+    def _check_contacts(self, near: Any, within: list[Any], name: str) -> None:
+        """Prove that the conditions of all contacts hold as a mode begins.
+
+        Raises
+        ------
+        NotCertifiedError
+            One may not hold.
+        """
+        if not self._contacts:
+            return
+        values = evaluate(self.equations.all_guards, [near], within, self._p)[0]
+        moving = self.equations.moving[0]
+        highest = max(self._just.values(), default=0)
+        box, moment = np.array([from_exact(b) for b in within]), np.array(from_exact(near))
+        field = self._stepping().plain
+        try:
+            series = field.followed(field.series(moment, box, highest))
+        except PoleError:
+            raise NotCertifiedError(f"after {name!r} the equations may have no series") from None
+        smooth = self.equations.smooth
+        for k in self._contacts:
+            value = values[k]
+            if k in self._just and k in smooth:
+                value = to_exact(series[smooth.index(k), self._just[k]])
+            # What is zero all along, as the reserve of a friction at its limit, goes on so.
+            if not (value > 0 if k in moving else value >= 0):
+                raise NotCertifiedError(
+                    f"after {name!r} at t = {self._time:.10g} s it cannot be decided whether "
+                    f"{self.guards[k].name!r} follows at once"
+                )
+
     def _check(self, event: ExpectedEvent, p: list[Any]) -> None:
         """Refuse to go on with a choice that is not decided."""
         read = self._read - {*self.equations.carried}
@@ -226,7 +282,7 @@ class Enclosure:
                 raise NotCertifiedError(f"no step can be proved from t = {self._time:.10g} s on")
             self._watch(step, p, self._just, expected if step.end == until else None)
             self._sample(step)
-            start, self._just = step.at(apart(step.end, step.time)), None
+            start, self._just = step.at(apart(step.end, step.time)), {}
             self._time, self._steps = step.end, self._steps + 1
             if self._steps % DRAWN == 0:
                 start = manifold.drawn(self._time, start)
@@ -237,7 +293,9 @@ class Enclosure:
                 self.progress(self._time)
         return start
 
-    def _watch(self, step: Step, p: list[Any], just: int | None, expected: int | None) -> None:
+    def _watch(
+        self, step: Step, p: list[Any], just: Mapping[int, int], expected: int | None
+    ) -> None:
         """Prove that no guard fires within a step, but the expected one at its end."""
         length = (step.end - step.time) * (1.0 + 1e-15)
         places, function = self.equations.others
@@ -245,7 +303,7 @@ class Enclosure:
             k
             for k, series in zip(self.equations.smooth, step.guards, strict=True)
             if not stays_quiet(
-                series, length, self.guards[k].direction, began=k == just, ends=k == expected
+                series, length, self.guards[k].direction, began=just.get(k, 0), ends=k == expected
             )
         ]
         if places:

@@ -87,6 +87,11 @@ class CertifiedEquations:
         return function_of(name, list(self.symbols), dense, (["t", "s", "p"], names))
 
     @cached_property
+    def all_guards(self) -> ca.Function:
+        """A function of the guards."""
+        return self.function("guards", self.guards)
+
+    @cached_property
     def moving(self) -> tuple[tuple[int, ...], ca.Function]:
         """The guards that vary along the motion, and a function of them."""
         t, s, _ = self.symbols

@@ -20,8 +20,8 @@ from daesolve.core.system.system import System
 STAYS = {"parameters", "inputs", "discrete", "switching", "outputs", "meters", "recovered", "notes"}
 """What has no part in the motion, or no expressions."""
 FACTORS = ("force", "gyroscopic", "mass_matrix", "kinematics", "integrands", "rate", "kinetic",
-           "potential", "residual", "guard", "restitution", "friction", "tangential_restitution",
-           "changes")  # fmt: skip
+           "potential", "residual", "guard", "restitution", "friction", "static_friction",
+           "tangential_restitution", "changes")  # fmt: skip
 """The fields in which plain numbers are expressions too."""
 POWERS = (ca.OP_POW, ca.OP_CONSTPOW)
 

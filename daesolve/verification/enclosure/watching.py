@@ -15,7 +15,7 @@ DEEPEST = 14
 
 
 def stays_quiet(
-    series: np.ndarray, length: float, direction: Direction, *, began: bool, ends: bool
+    series: np.ndarray, length: float, direction: Direction, *, began: int, ends: bool
 ) -> bool:
     """Return whether a guard surely does not fire within a step.
 
@@ -28,14 +28,15 @@ def stays_quiet(
     direction
         The way in which it fires.
     began
-        Whether it is zero at the beginning, where it has just fired.
+        How many of its derivatives, itself included, are zero just before or after the beginning,
+        from where on it must not fire: the next one is not zero there, and leads it away.
     ends
         Whether it is to fire at the end, where it may be zero.
     """
-    orders = np.arange(1, len(series))[:, None]
-    slopes = series[1:] * orders
-    # The product of a centre in two doubles and a whole number is rounded.
-    slopes[:, 2] = slopes[:, 2] * (1.0 + 1e-15) + 2.0**-51 * np.abs(slopes[:, 0])
+    slopes = derivative(series)
+    leading = series
+    for _ in range(began):
+        leading = derivative(leading)
     pieces = [(0.0, length, 0)]
     while pieces:
         low, high, depth = pieces.pop()
@@ -45,13 +46,26 @@ def stays_quiet(
         rises, falls = rate[0] > rate[1], -rate[0] > rate[1]
         if (direction is FALLING and rises) or (direction is RISING and falls):
             continue
-        if (rises or falls) and ((began and low == 0.0) or (ends and high == length)):
+        if (rises or falls) and ends and high == length:
             continue
+        if began and low == 0.0:
+            lead = _over(leading, low, high)
+            if abs(lead[0]) > lead[1]:
+                continue
         if depth == DEEPEST:
             return False
         middle = 0.5 * (low + high)
         pieces += [(low, middle, depth + 1), (middle, high, depth + 1)]
     return True
+
+
+def derivative(series: np.ndarray) -> np.ndarray:
+    """Return the coefficients of the derivative of a series, (order, 3)."""
+    orders = np.arange(1, len(series))[:, None]
+    slopes = series[1:] * orders
+    # The product of a centre in two doubles and a whole number is rounded.
+    slopes[:, 2] = slopes[:, 2] * (1.0 + 1e-15) + 2.0**-51 * np.abs(slopes[:, 0])
+    return slopes
 
 
 def _over(series: np.ndarray, low: float, high: float) -> tuple[float, float]:
