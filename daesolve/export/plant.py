@@ -313,7 +313,7 @@ class Plant:
         if row.imposed:
             rows = [*dynamics.rows, *row.momentary]
             factors = [restitution if r.name in row.imposed else ca.SX(0) for r in rows]
-            settle = settle_function(dynamics, equations.plan, row.momentary)
+            settle = settle_function(dynamics, equations.plan, row.momentary, row.imposed)
             after = settle(dynamics.t, after, values, ca.vertcat(*factors))[0]
         names = list(dynamics.values)
         kept = values[[names.index(entry.name) for entry in self.values]]

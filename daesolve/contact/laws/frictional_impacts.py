@@ -89,10 +89,9 @@ class CollisionResolver:
             # A gap that opens takes no part: where the impact closes it, another one follows.
             taking = rates.gaps[which] <= np.maximum(lowest, _rounding(instant, rates))
             taking &= which < self._numbers.count  # A brake has no impulse: its load is finite.
-            if not taking.all():
-                which, lowest = which[taking], lowest[taking]
-                own = np.isin(np.arange(len(touching)), which)
-                instant = self._numbers.instant(place, own, rates)
+            which, lowest = which[taking], lowest[taking]
+            own = np.isin(np.arange(len(touching)), which)
+            instant = self._numbers.at_impact(place, own, rates)
             found, slow = self._impact(place, instant, rates, lowest)
             self.doubtful |= not found.alone
             last[which] = slow & (rates.restitution[which] > 0.0)
@@ -212,7 +211,7 @@ class CollisionResolver:
         JamEvent, NoMotion
             It is not wanted, or there is none.
         """
-        instant = self._numbers.instant(place, closed, rates)
+        instant = self._numbers.at_impact(place, closed, rates)
         slips = rates.slips[instant.which]
         names = growth(self._numbers, instant, slips, place.p).names
         contacts = instant.contacts if error else beyond_jam(instant.contacts)

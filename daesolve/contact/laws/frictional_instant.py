@@ -18,6 +18,8 @@ from daesolve.contact.posing.contact_rows import (
     contacts_in,
 )
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.elimination.impacts import impulse_free_holds
+from daesolve.core.events.jumps import without
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.identities import vanishes
 from daesolve.core.results.trajectory.results import Impact
@@ -216,6 +218,7 @@ class ContactNumbers:
         self._gaps = [row.row for row in rows]
         self._slips = [() if r is None else r.rows for r in self.rubbing]
         gaps = [*self._gaps, *(None for _ in self.brakes)]
+        self._impulse_free = impulse_free_holds(dynamics, dynamics.rows)
         self.reactions = [
             (None if gap is None else self._reaction(gap), tuple(map(self._reaction, slips)))
             for gap, slips in zip(gaps, self._slips, strict=True)
@@ -384,6 +387,15 @@ class ContactNumbers:
             time, which, contacts, rates_free, jacobian, thrown, kept, size, free, borne
         )
         return self.pressed(place, found, np.zeros(len(size)))
+
+    def at_impact(
+        self, place: DecisionState, touching: np.ndarray, rates: Rates
+    ) -> TouchingContacts:
+        """Return the same without what dry friction holds elsewhere: it bears no impulse."""
+        if not self._impulse_free:
+            return self.instant(place, touching, rates)
+        free = replace(place, p=without(place.p, self._impulse_free))
+        return self.instant(free, touching, rates)
 
     def pressed(
         self, place: DecisionState, instant: TouchingContacts, reactions: np.ndarray

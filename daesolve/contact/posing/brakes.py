@@ -37,7 +37,7 @@ STEPS = 30
 
 @dataclass(frozen=True, eq=False)
 class Sticking(Nonholonomic):
-    """A slip that dry friction holds until its reaction reaches a limit.
+    """A slip that dry friction holds until its reaction reaches a limit, and in no impact.
 
     Besides the parameters of `Goal` it takes:
 
@@ -55,6 +55,7 @@ class Sticking(Nonholonomic):
 
     completed_at: ClassVar[str] = "systems with contacts"
     posed_at: ClassVar[str] = "slips that stick"
+    bears_impulses: ClassVar[bool] = False
     bears: Expression = 0.0
     law: str = ""
     presses: Expression = 0.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -26,6 +26,12 @@ LEAST = 1e-150
 Written = Callable[[Expression], ca.SX]
 """Writes an expression with the shares."""
 _Posed = TypeVar("_Posed", bound=PosedMechanics)
+
+
+class _SharedSlip(Nonholonomic):
+    """A slip that several laws hold."""
+
+    bears_impulses: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +144,7 @@ def _groups(system: PosedMechanics) -> list[_Group]:
 def _group(system: PosedMechanics, known: Sequence[tuple[Sticking, float]]) -> _Group:
     goals, ratios = zip(*known, strict=True)
     first: Sticking = goals[0]
-    row = Nonholonomic(
+    row = _SharedSlip(
         "_and_".join(goal.name for goal in goals),
         first.residual,
         rate=first.rate,

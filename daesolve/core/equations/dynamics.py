@@ -58,6 +58,8 @@ class GoalRow:
     hold
         For a goal that is released at times, the symbol in p that is 1.0 while it holds and 0.0
         while its reaction is zero; chain, jacobian and bias contain it as a factor.
+    bears_impulses
+        Whether it holds in an impact that imposes other goals.
     posed
         For a goal that may follow from others, its monitored chain without the factor for its
         release, if it has one. None for others.
@@ -77,6 +79,7 @@ class GoalRow:
     at_start: bool = False
     typical: ca.SX | None = None
     hold: ca.SX | None = None
+    bears_impulses: bool = True
     posed: tuple[ca.SX, ...] | None = None
 
     @property

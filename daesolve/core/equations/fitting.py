@@ -241,7 +241,10 @@ class _Past:
             rounding = ROUNDING * (np.max(np.abs(u)) + np.max(np.abs(acting)))
         guards, slopes = (np.asarray(part).ravel() for part in self._guards(time, state, p, u))
         at_border = (guards == 0.0) & self._borders.past(p)
-        return (self._ways * guards > rounding * slopes) | at_border
+        # Where reactions are not finite, guards that do not depend on them still count: they may
+        # choose another branch of a law, in which reactions are finite.
+        beyond = np.where(slopes == 0.0, 0.0, rounding * slopes)
+        return (self._ways * guards > beyond) | at_border
 
     def named(self, past: np.ndarray) -> str:
         """Return the names of the events of some guards, for a message."""

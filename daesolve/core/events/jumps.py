@@ -331,7 +331,7 @@ def _jump_function(
     if any(reset.imposed for reset in resets):
         rows = [*dynamics.rows, *momentary]
         factors = ca.vertcat(ca.SX(0, 1), *[thrown.get(row.name, ca.SX(0)) for row in rows])
-        settle = settle_function(dynamics, plan, momentary)
+        settle = settle_function(dynamics, plan, momentary, thrown)
         after, impulses, imposed = settle(t, after, values, factors)
         first = energies[0] if results else imposed[0]
         energies = ca.vertcat(first, imposed[1], energies[2] + imposed[2])

@@ -194,6 +194,8 @@ class Goal:
     """The point at which a feature adds what such goals bring along to a system, as it is made."""
     posed_at: ClassVar[str] = ""
     """The point at which a feature poses a system with such goals anew, for its equations."""
+    bears_impulses: ClassVar[bool] = True
+    """Whether its reaction may be infinite for an instant: that of dry friction may not."""
 
     def __post_init__(self) -> None:
         check_feedback(self.name, self.rate, self.scale)

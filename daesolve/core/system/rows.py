@@ -179,6 +179,7 @@ def goal_row(
         scale=goal.scale,
         from_start=goal.from_start,
         typical=own.typical,
+        bears_impulses=goal.bears_impulses,
     )
 
 

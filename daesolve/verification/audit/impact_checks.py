@@ -142,6 +142,10 @@ def check_impacts(along: Expressions, rounds: Sequence[Round]) -> list[Finding]:
         yield _lost(impacts, [*contacts, *slips, *once])
         for contact in contacts:
             yield from _contact(impacts, contact)
+        own = [one for one in system.goals if isinstance(one, Goal) and not one.bears_impulses]
+        for goal in own:
+            if goal.reaction_label in impulses and goal not in [one for *_, one in imposed]:
+                yield _none(impacts, goal)
         # Beside the rates of what was imposed, those of contacts may be nothing but rounding.
         yield from [_thrown(impacts, *one) for one in imposed]
         if contacts:
@@ -234,6 +238,13 @@ def _rebounds(impacts: Impacts, contacts: Sequence[Any]) -> Iterator[Finding]:
             yield unchecked(CHECK, subject, ", ".join(words))
         else:
             yield replace(finding, sentence=finding.sentence or ", ".join(words))
+
+
+def _none(impacts: Impacts, goal: Goal) -> Finding:
+    """Check that dry friction whose load is finite has no impulse."""
+    size = np.max(np.abs(list(impacts.impulses.values())), axis=0)
+    off = np.abs(impacts.impulses[goal.reaction_label])
+    return impacts.judged(f"{goal.name} bears none", off, size, "a finite force has an impulse")
 
 
 def _thrown(impacts: Impacts, event: str, reset: Any, goal: Goal) -> Finding:

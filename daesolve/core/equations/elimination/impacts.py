@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import casadi as ca
@@ -47,9 +47,15 @@ def impact_energies(dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX) -> 
 
 
 def settle_function(
-    dynamics: Dynamics, plan: EliminationPlan, momentary: Sequence[GoalRow]
+    dynamics: Dynamics,
+    plan: EliminationPlan,
+    momentary: Sequence[GoalRow],
+    imposed: Collection[str] = (),
 ) -> ca.Function:
-    """(t, x, p, restitution of each constraint) -> (x, impulses, energies): the projection."""
+    """(t, x, p, restitution of each constraint) -> (x, impulses, energies): the projection.
+
+    Goals that bear no impulses are released in it, unless they are imposed.
+    """
     count = dynamics.reactions.numel()
     own = [replace(row, reaction=count + k) for k, row in enumerate(momentary)]
     symbols = [symbol(f"impulse_{row.name}") for row in own]
@@ -82,7 +88,17 @@ def settle_function(
     )
     positions = dynamics.x[: dynamics.position_count]
     states = ca.vertcat(positions, after)
-    return dynamics.function("settle", states, impulses, energies, further=[restitution])
+    held = [row for row in dynamics.rows if row.name not in imposed]
+    holds = ca.vertcat(ca.SX(0, 1), *[dynamics.p[k] for k in impulse_free_holds(dynamics, held)])
+    found = ca.substitute([states, impulses, energies], [holds], [ca.SX.zeros(holds.shape)])
+    return dynamics.function("settle", *found, further=[restitution])
+
+
+def impulse_free_holds(dynamics: Dynamics, rows: Sequence[GoalRow]) -> list[int]:
+    """Return the places in p of what holds those goals that bear no impulses."""
+    places = {name: place for place, name in enumerate(dynamics.values)}
+    held = [row.hold.name() for row in rows if row.hold is not None and not row.bears_impulses]
+    return [places[name] for name in dict.fromkeys(held)]
 
 
 def _smooth(dynamics: Dynamics) -> ca.SX:
