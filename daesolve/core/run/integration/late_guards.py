@@ -30,6 +30,8 @@ from daesolve.core.solvers.segment import first_stop
 PARTS = 16
 """At the ends of so many parts of a stretch guards are evaluated."""
 EVEN = np.arange(1, PARTS) / PARTS
+AT_ONCE = 1e-9
+"""Guards of one event that pass within this part of a stretch do so at once."""
 HALVINGS = 40
 """How often a segment is halved to find whether a guard that starts at zero was inside
 afterwards."""
@@ -158,6 +160,7 @@ def up_to_guards(
     if late:
         known = {*transitions.late(start.time, start.x, start.p), *(hit.index for hit in end.hits)}
         late = [guard for guard in late if guard not in known and not kept[guard]]
+        late = _not_at_once(run, transitions, start, end, late) if late else late
     while late:
         guard, moment, size = first_zero(run, transitions, start, end, late)
         if size <= POLE:
@@ -178,6 +181,24 @@ def up_to_guards(
         return end
     hit = EventHit(guard, end.time, end.state)
     return replace(end, status=Status.STOPPED, hits=(*end.hits, hit))
+
+
+def _not_at_once(
+    run: RunState, transitions: Transitions, start: State, end: SegmentEnd, late: Sequence[int]
+) -> list[int]:
+    """Leave out guards that have passed where another one of their event has.
+
+    A slip that passes straight through zero is too slow to count just before it changes its sign.
+    """
+    guarded = run.prepared.problem.guarded
+    events = {id(guarded[hit.index]) for hit in end.hits if hit.time == end.time}
+    values, rates = transitions.book.at(end.time, end.state, start.p)
+    moved = AT_ONCE * abs(end.time - start.time) * np.abs(rates)
+    return [
+        guard
+        for guard in late
+        if id(guarded[guard]) not in events or not abs(values[guard]) <= moved[guard]
+    ]
 
 
 def first_zero(

@@ -9,7 +9,7 @@ import pytest
 import daesolve as ds
 from daesolve.core.run.integration import late_guards
 from daesolve.core.run.integration.run_state import fresh_state
-from daesolve.core.solvers import State
+from daesolve.core.solvers import EventHit, State
 from tests.systems import prepared_run
 
 SOLVERS = [ds.Taylor(), ds.Dop853(), ds.Cvodes(), ds.Lsoda(), ds.RadauIIA()]
@@ -128,3 +128,24 @@ def test_a_guard_that_touches_zero_and_turns_round_has_no_event(solver):
     run = ds.solve(system, 20.0, {"phi": 0.3, "phi_dot": 3.0}, solver=solver, at=[20.0])
     assert [event.name for event in run.events] == 20 * ["dips"]
     assert run.audit().holds
+
+
+@pytest.mark.parametrize(("below", "searched"), [(1e-12, []), (1e-3, [0])])
+def test_a_guard_that_passes_at_once_with_another_of_its_event_is_not_searched_for(below, searched):
+    """The first guard of cos t passed before the second, by asin(below)."""
+    prepared = prepared_run(
+        swing(lambda x, v: ca.vertcat(below - x, -x)), 1.6, {"x": 1.0, "x_dot": 0.0}
+    )
+    run = fresh_state(prepared, None)
+    assert run.transitions is not None
+    start = State(0.0, prepared.initial, prepared.values)
+    end = prepared.integrated(start, 1.0, np.empty(0), lambda block: None)
+    state = start.x.copy()
+    state[:2] = 0.0, -1.0
+    passed = replace(end, time=np.pi / 2, state=state, hits=(EventHit(1, np.pi / 2, state),))
+    late = late_guards._not_at_once(run, run.transitions, start, passed, [0])
+    assert late == searched
+    # A guard that is not of an event which has passed there is always searched for.
+    assert late_guards._not_at_once(run, run.transitions, start, replace(passed, hits=()), [0]) == [
+        0
+    ]
