@@ -17,7 +17,16 @@ from daesolve.core.posing.events import Direction
 from daesolve.core.solvers.dense_segments import AcceptedSteps, inner_times
 from daesolve.core.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, guards_at, hidden
 from daesolve.core.solvers.phase_splitting import split_phases
-from daesolve.core.solvers.resolved_steps import Looks, Table, even_looks, resolved_steps
+from daesolve.core.solvers.resolved_steps import (
+    MOST_PARTS,
+    LookAt,
+    Looks,
+    Table,
+    even_looks,
+    refined_looks,
+    resolved_steps,
+    together,
+)
 from daesolve.core.solvers.resting import goes_back, sizes_of_terms, still_steps
 from daesolve.core.solvers.segment import EventHit, GuardError
 from daesolve.core.solvers.shapes import appears, dips, extrema, unresolved, worth_a_look
@@ -25,6 +34,7 @@ from daesolve.core.solvers.shapes import appears, dips, extrema, unresolved, wor
 LOOKS = 8
 """The number of parts of a step at whose ends guards are evaluated."""
 MOST_LOOKS = 4096
+"""The number of parts of a step up to which what is rough in it is divided."""
 NOWHERE = 1.0
 """The value of a guard that need not be examined."""
 POLE = 1e3
@@ -235,18 +245,24 @@ def _looked_into(
         values = np.vstack([ends[step], values, ends[step + 1]])
         values[:, still] = NOWHERE
         limits = _noise(problem, steps, values) + rounding
-        rough = any(np.any(table) for table in unresolved(values, limits))
-        if parts >= MOST_LOOKS or not rough:
+        if parts >= MOST_PARTS or not any(np.any(table) for table in unresolved(values, limits)):
             break
         parts *= 2
+
+    def look_beside(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        states, values = look(times)
+        values[:, still] = NOWHERE
+        return states, values
+
+    tables = refined_looks((looks, states, values), parts, MOST_LOOKS, limits, look_beside)
+    looks, states, values = together(tables)
     gone = ~np.isfinite(values).all(axis=1)
     if gone.any():
         looks, states, values = _up_to_gone((looks, states, values), int(np.argmax(gone)), look)
-    extra = np.array(extrema(looks, values))
+        tables = [(looks, states, values)]
+    extra = np.unique([time for table in tables for time in extrema(table[0], table[2])])
     if extra.size:
-        table = _in_order(looks, states, values, (extra, *look(extra)))
-        looks, states, values = table
-        values[:, still] = NOWHERE
+        looks, states, values = _in_order(looks, states, values, (extra, *look_beside(extra)))
     return _with_hidden(problem, p, steps, step, (looks, states, values), (still, limits))
 
 
@@ -272,7 +288,7 @@ def _noise(problem: OdeProblem, steps: AcceptedSteps, values: np.ndarray) -> np.
 def _up_to_gone(
     table: tuple[np.ndarray, np.ndarray, np.ndarray],
     first: int,
-    look: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    look: LookAt,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return looks up to where a guard ceases to be finite, found to rounding."""
     looks, states, values = (column[: first + 1] for column in table)

@@ -6,7 +6,7 @@ the same conditions: smooth guards that do not dip through zero between two look
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.solvers.grazing import guards_at, suspect
-from daesolve.core.solvers.shapes import unresolved, vertices
+from daesolve.core.solvers.shapes import rough_stretches, unresolved, vertices
 
 MOST_PARTS = 64
 """The most parts of a step that are examined here; what is rough in them is examined singly."""
@@ -25,6 +25,8 @@ Dense = Callable[[np.ndarray], np.ndarray]
 """times (j,) -> states (j, size) within the steps."""
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Times, states and guards at the looks into a step."""
+LookAt = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Times -> states, and guards."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,3 +129,47 @@ def _tables(problem: OdeProblem, p: np.ndarray, looks: Looks, dense: Dense) -> d
     return {
         step: (when, where, guards) for step, (when, where, guards, all_) in found if all_.all()
     }
+
+
+def refined_looks(
+    table: Table, parts: int, most: int, limits: np.ndarray, look: LookAt
+) -> list[Table]:
+    """Return even looks, and closer ones wherever these show no smooth function.
+
+    A slip that stops, or nearly does, has a kink: all else in its step is smooth.
+
+    Parameters
+    ----------
+    table
+        At the ends of so many parts of a step, or of a stretch of it that is as rough.
+    parts, most
+        Into how many parts the step is divided that closely, and may be.
+    limits
+        See `unresolved`.
+    look
+        Looks at other times.
+    """
+    found = [table]
+    if parts >= most:
+        return found
+    for first, last in rough_stretches(table[2], limits):
+        times, states, values = (part[first : last + 1] for part in table)
+        inner = 0.5 * (times[:-1] + times[1:])
+        places, guards = look(inner)
+        behind = np.arange(1, len(times))
+        closer = (
+            np.insert(times, behind, inner),
+            np.insert(states, behind, places, axis=0),
+            np.insert(values, behind, guards, axis=0),
+        )
+        found += refined_looks(closer, 2 * parts, most, limits, look)
+    return found
+
+
+def together(tables: Sequence[Table]) -> Table:
+    """Return the looks of all tables in their order, each once."""
+    if len(tables) == 1:
+        return tables[0]
+    times, states, values = (np.concatenate(part) for part in zip(*tables, strict=True))
+    _, order = np.unique(times * np.sign(times[1] - times[0]), return_index=True)
+    return times[order], states[order], values[order]

@@ -85,6 +85,21 @@ def unresolved(values: np.ndarray, rounding: np.ndarray | float = 0.0) -> tuple[
     return tuple(_rough(part, ROUGH["within"], rounding) for part in (values, values[::2]))
 
 
+def rough_stretches(
+    values: np.ndarray, rounding: np.ndarray | float = 0.0
+) -> list[tuple[int, int]]:
+    """Return from which to which of even looks they show no smooth function, and one beside.
+
+    As `unresolved`; stretches that touch each other are one.
+    """
+    rough = np.zeros(len(values) + 1, dtype=bool)
+    for spacing, table in enumerate(unresolved(values, rounding), start=1):
+        for first in spacing * np.flatnonzero(table.any(axis=1)):
+            rough[max(first - 1, 0) : min(first + 3 * spacing + 1, len(values) - 1)] = True
+    edges = np.flatnonzero(np.diff(rough.astype(int), prepend=0))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
 def _rough(table: np.ndarray, limit: float, rounding: np.ndarray | float = 0.0) -> np.ndarray:
     """Return, for every four successive rows, whether the function between them is not smooth."""
     with np.errstate(invalid="ignore"):

@@ -31,7 +31,7 @@ PARTS = 16
 """At the ends of so many parts of a stretch guards are evaluated."""
 EVEN = np.arange(1, PARTS) / PARTS
 AT_ONCE = 1e-9
-"""Guards of one event that pass within this part of a stretch do so at once."""
+"""Guards that pass within this part of a stretch do so at once."""
 HALVINGS = 40
 """How often a segment is halved to find whether a guard that starts at zero was inside
 afterwards."""
@@ -186,19 +186,17 @@ def up_to_guards(
 def _not_at_once(
     run: RunState, transitions: Transitions, start: State, end: SegmentEnd, late: Sequence[int]
 ) -> list[int]:
-    """Leave out guards that have passed where another one of their event has.
+    """Leave out guards that have passed where another one has that interrupts the motion.
 
-    A slip that passes straight through zero is too slow to count just before it changes its sign.
+    A slip that passes straight through zero is too slow to count just before it changes its sign,
+    and right after that its friction, which has changed its sign too, lets others slip.
     """
     guarded = run.prepared.problem.guarded
-    events = {id(guarded[hit.index]) for hit in end.hits if hit.time == end.time}
+    if not any(hit.time == end.time and guarded[hit.index].then.interrupts for hit in end.hits):
+        return [*late]
     values, rates = transitions.book.at(end.time, end.state, start.p)
     moved = AT_ONCE * abs(end.time - start.time) * np.abs(rates)
-    return [
-        guard
-        for guard in late
-        if id(guarded[guard]) not in events or not abs(values[guard]) <= moved[guard]
-    ]
+    return [guard for guard in late if not abs(values[guard]) <= moved[guard]]
 
 
 def first_zero(

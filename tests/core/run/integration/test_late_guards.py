@@ -131,7 +131,7 @@ def test_a_guard_that_touches_zero_and_turns_round_has_no_event(solver):
 
 
 @pytest.mark.parametrize(("below", "searched"), [(1e-12, []), (1e-3, [0])])
-def test_a_guard_that_passes_at_once_with_another_of_its_event_is_not_searched_for(below, searched):
+def test_a_guard_that_passes_at_once_with_another_is_not_searched_for(below, searched):
     """The first guard of cos t passed before the second, by asin(below)."""
     prepared = prepared_run(
         swing(lambda x, v: ca.vertcat(below - x, -x)), 1.6, {"x": 1.0, "x_dot": 0.0}
@@ -145,7 +145,7 @@ def test_a_guard_that_passes_at_once_with_another_of_its_event_is_not_searched_f
     passed = replace(end, time=np.pi / 2, state=state, hits=(EventHit(1, np.pi / 2, state),))
     late = late_guards._not_at_once(run, run.transitions, start, passed, [0])
     assert late == searched
-    # A guard that is not of an event which has passed there is always searched for.
+    # Where nothing has passed, it always is.
     assert late_guards._not_at_once(run, run.transitions, start, replace(passed, hits=()), [0]) == [
         0
     ]
