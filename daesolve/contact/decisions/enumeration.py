@@ -18,8 +18,8 @@ from daesolve.contact.decisions.modes import Modes, all_modes, choices_of, equat
 from daesolve.contact.decisions.reaction_families import (
     DEPENDENT,
     family_of,
+    lift_off,
     possible,
-    pressed,
     sprung,
     with_least_use,
 )
@@ -143,14 +143,8 @@ def _solved_regular(
             float(least[place] / size[place]),
         )
         for place in np.flatnonzero(least >= -problem.tolerance * size)
-        if not problem.springs or _lifts(problem, modes.closed[place], reactions[place])
+        if not problem.springs or lift_off(problem, modes.closed[place], reactions[place])
     ]
-
-
-def _lifts(problem: ScaledProblem, closed: np.ndarray, reactions: np.ndarray) -> bool:
-    """Return whether bodies lift off the springs under all open contacts."""
-    forces = pressed(problem, closed, reactions[: problem.contacts.count])
-    return bool(np.all(forces <= problem.tolerance * (1.0 + np.max(np.abs(reactions)))))
 
 
 def _solved_singular(
@@ -181,7 +175,7 @@ def _solved_singular(
     known = possible(problem, mode, family)
     if known is None:
         return None
-    if problem.springs and not _lifts(problem, mode.closed[0], known.reactions):
+    if problem.springs and not lift_off(problem, mode.closed[0], known.reactions):
         return None
     if family.moves:
         rates = problem.contacts.matrix @ known.reactions + problem.free

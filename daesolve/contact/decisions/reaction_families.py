@@ -293,6 +293,29 @@ def pressed(problem: ScaledProblem, closed: np.ndarray, normal: np.ndarray) -> n
     return forces
 
 
+def lift_off(problem: ScaledProblem, closed: np.ndarray, reactions: np.ndarray) -> bool:
+    """Return whether bodies lift off the springs under all open contacts.
+
+    Where the rates of their gaps are zero, that must be so after one small displacement. It is in
+    the range of A, and what closed contacts bear are its parts there.
+    """
+    count, tolerance = problem.contacts.count, problem.tolerance
+    normal, least = reactions[:count], tolerance * (1.0 + np.max(np.abs(reactions)))
+    if np.any(pressed(problem, closed, normal) > least):
+        return False
+    rates = (problem.contacts.matrix @ reactions + problem.free)[:count]
+    still, within = np.flatnonzero(~closed & (rates <= least)), np.flatnonzero(closed)
+    if not still.size or not within.size:
+        return True
+    units, matrix = problem.reactions[:count] ** 2, problem.contacts.matrix[:count, :count]
+    units = units / np.max(units)
+    held = np.linalg.pinv(matrix[np.ix_(within, within)], rcond=MOVES, hermitian=True)
+    shares = held @ matrix[np.ix_(within, still)]
+    begun = shares.T @ (units[within] * normal[within])
+    left = matrix[np.ix_(still, still)] - matrix[np.ix_(still, within)] @ shares
+    return not impossible(left, least * units[still] - begun, np.empty((0, still.size)), begun[:0])
+
+
 # -- what is possible --------------------------------------------------------------------------
 
 

@@ -66,8 +66,11 @@ INDEPENDENT = 1e-9
 """Contacts repeat each other if the smallest eigenvalue of their response, with a diagonal of ones,
 is below this."""
 
-Reactions = Callable[[np.ndarray, np.ndarray, float], np.ndarray]
-"""(x, p, step) -> the reactions of all contacts that are closed in p, a step later, s."""
+Reactions = Callable[[np.ndarray, np.ndarray, float, float], np.ndarray]
+"""(x, p, step, pull) -> the reactions of all contacts that are closed in p, a step later, s.
+
+`pull` is the largest acceleration of the free motion, m/s^2.
+"""
 
 
 @dataclass(frozen=True)
@@ -253,7 +256,7 @@ class ContactChanges:
         place: Place,
         closed: np.ndarray,
         near: tuple[np.ndarray, np.ndarray, np.ndarray],
-        loads: Callable[[float], np.ndarray],
+        loads: Callable[[float, float], np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return which of the contacts that may stay closed do, and with what slack, (m,) each.
 
@@ -265,15 +268,15 @@ class ContactChanges:
         response = self._response(*place, closed)
         typical = response.size / np.abs(np.diag(response.normal))
         typical[typical == 0.0] = 1.0
-        found, size = loads(0.0)[closed], np.maximum(TIED * typical, zero[closed])
+        pull, size = float(np.max(response.size)), np.maximum(TIED * typical, zero[closed])
+        found = loads(0.0, pull)[closed]
         tied, idle = np.abs(found) <= size, np.zeros(len(found), dtype=bool)
         slack = np.zeros(len(closed))
         if tied.any():
             slack[closed] = np.where(tied, slack_of(found, typical, zero[closed]), 0.0)
-            moment = moment_of(float(np.max(near[1])), float(np.max(response.size)))
-            steps = steps_from(time, moment)
+            steps = steps_from(time, moment_of(float(np.max(near[1])), pull))
             changes = first_changes(
-                lambda step: loads(step)[closed], tied, CHANGED * typical, steps
+                lambda step: loads(step, pull)[closed], tied, CHANGED * typical, steps
             )
             idle = tied & (changes == 0.0)
             scale = np.max(size[changes != 0.0] / np.abs(changes[changes != 0.0]), initial=0.0)
@@ -412,9 +415,8 @@ class ContactLaw(SwitchingLaw):
         met, zero = gaps_at_zero(book, self._closing, gaps, fired)
         ended = book.tolerances[self._lost]
 
-        def reactions(x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:
-            later = advanced(self._rate, time, x, p, step) if step else x
-            return book.at(time + step, later, p)[0][self._lost]
+        def reactions(x: np.ndarray, p: np.ndarray, step: float, pull: float) -> np.ndarray:
+            return book.at(*advanced(self._rate, (time, x, p), step, pull))[0][self._lost]
 
         apart = self._letting_go.apart(time, x[: self._count], p)
         jump = self._changes.decide(time, x, p, (met, zero, ended), reactions, apart)

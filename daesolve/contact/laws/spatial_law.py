@@ -123,7 +123,7 @@ class SpatialContactLaw(FrictionalContactLaw):
         now = p_after[self._numbers.holds] == 1.0
         if not are_split(self._numbers) and are_chosen(self._numbers, p_after, now):
             book.carried.said.setdefault(chosen_among(self._numbers, closed), time)
-        turned = stopped, arrival.fires_any(self._halting)
+        turned = stopped & (rates.static_friction > 0.0), arrival.fires_any(self._halting)
         events = self._events_between(
             before, now, hit, partial(self._spatial_events, p, p_after, turned)
         )
@@ -142,9 +142,12 @@ class SpatialContactLaw(FrictionalContactLaw):
     def _rests(self, place: DecisionState, zero: np.ndarray) -> bool:
         """Return whether nothing moves on closed contacts that stick, and nothing begins to."""
         p, closed = place.p, self._numbers.closed(place.p)
-        if not closed.any() or not np.all(self._stuck(p)[closed & self._numbers.rubs]):
+        rates = self._numbers.rates(place)
+        # What has no friction cannot stick.
+        rough = self._numbers.rubs & (rates.static_friction > 0.0)
+        if not closed.any() or not np.all(self._stuck(p)[closed & rough]):
             return False
-        instant = self._numbers.instant(place, closed, self._numbers.rates(place))
+        instant = self._numbers.instant(place, closed, rates)
         first, count = self.dynamics.position_count, len(place.x)
         left = np.array(self._functions.rate(place.time, place.whole, p)[0]).ravel()[first:count]
         return are_still(instant, place.x[first:], left, 1e12 * float(np.max(zero)))

@@ -76,9 +76,12 @@ def candidates(
         normal, traction = float(answer.normal[k]), answer.tangential[k]
         rubs, limit = float(np.linalg.norm(traction)), contacts.static[k] * normal
         rate = answer.slip_rates[k]
-        begins = _direction(-traction) if rubs > 0.0 else _direction(rate)
+        # Without friction nothing holds a slip, even where it is zero.
+        smooth = contacts.static[k] == 0.0
+        begins = _direction(-traction) if rubs > 0.0 and not smooth else _direction(rate)
         sliding = ContactTransition(ContactState.SLIDES, begins if resting else None)
-        closed = sliding if state.slides or not resting else ContactTransition(ContactState.STICKS)
+        slides = state.slides or not resting or smooth
+        closed = sliding if slides else ContactTransition(ContactState.STICKS)
         chosen = [ContactTransition(ContactState.OPEN) if state is ContactState.OPEN else closed]
         tangents = contacts.tangents(k)
         creeps = float(np.linalg.norm(rate)) <= NEAR * float(np.max(terms[tangents]))
@@ -87,7 +90,7 @@ def candidates(
         elif resting and state.slides and creeps and contacts.static[k] > 0.0:
             chosen.append(ContactTransition(ContactState.STICKS))
         if state is ContactState.OPEN and answer.gap_rates[k] <= NEAR * terms[k]:
-            chosen.append(sliding if not resting else ContactTransition(ContactState.STICKS))
+            chosen.append(closed)
         elif state is not ContactState.OPEN and normal <= NEAR * size:
             chosen.append(ContactTransition(ContactState.OPEN))
         options.append(chosen)

@@ -24,6 +24,7 @@ from daesolve.contact.laws.frictional_instant import (
 from daesolve.contact.posing.contact_rows import SpatialContactFriction
 from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.events.guard_book import GuardBook
+from daesolve.core.events.guard_table import Place
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.solvers.dormand_prince import FIFTH, INCREMENTS, PARTS, WEIGHTS
 
@@ -36,8 +37,8 @@ TIED = 1e-9
 CHANGED = 1e-11
 """A load has changed by more than this part of what the free motion needs."""
 TRUE = 1e-7
-"""A step counts if its companion of order 5 is off by no more than this part of what has moved: its
-own error, of order 8, is rounding then."""
+"""A step counts if its companion of order 5 is off by no more than this part of what has moved, or
+of what the free motion would have: its own error, of order 8, is rounding then."""
 SLACK = 1e-12
 """What of that a load without derivatives may fall below zero by rounding."""
 ABOVE = 4.0
@@ -84,19 +85,24 @@ def steps_from(time: float, moment: float) -> np.ndarray:
     return steps[steps >= LEAST_STEP * np.spacing(abs(time))]
 
 
-def advanced(rate: Evaluator, time: float, x: np.ndarray, p: np.ndarray, step: float) -> np.ndarray:
-    """Return the state a step later, by the method of order 8 of Dormand and Prince.
+def advanced(
+    rate: Evaluator, place: Place, step: float, pull: float
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the place a step later, s, by the method of order 8 of Dormand and Prince.
 
-    It is no number where the step is too long for the motion.
+    Its state is no number where the step is too long for the motion. `pull` is the largest
+    acceleration of the free motion, m/s^2.
     """
+    time, x, p = place
+    if step == 0.0:
+        return place
     stages = np.zeros((len(WEIGHTS), len(x)))
     for k, part in enumerate(PARTS):
         inner = x + step * (INCREMENTS[k, :k] @ stages[:k])
         stages[k] = np.array(rate(time + part * step, inner, p)[0])
     missed, moved = np.abs(FIFTH[:-1] @ stages), np.abs(stages)
-    if not np.max(missed) <= TRUE * np.max(moved):
-        return np.full(len(x), np.nan)
-    return x + step * (WEIGHTS @ stages)
+    true = np.max(missed) <= TRUE * max(np.max(moved), pull)
+    return time + step, x + step * (WEIGHTS @ stages) if true else np.full(len(x), np.nan), p
 
 
 def moment_of(length: float, pull: float) -> float:
@@ -158,19 +164,19 @@ class UnloadedContacts:
         responses = np.diag(instant.contacts.matrix)[: len(own)]
         typical = instant.size[: len(own)] / np.abs(responses)
         sizes[own] = np.where(typical > 0.0, typical, 1.0)
+        pull = float(np.max(instant.size))
         whole = max(modes, key=lambda mode: float(np.sum(mode[holds])))
 
         def loads(step: float) -> np.ndarray:
-            x = place.whole
-            later = advanced(self._rate, place.time, x, whole, step) if step else x
-            return book.at(place.time + step, later, whole)[0][self._lost]
+            later = advanced(self._rate, (place.time, place.whole, whole), step, pull)
+            return book.at(*later)[0][self._lost]
 
         now, zeros = loads(0.0), book.tolerances[self._lost]
         tied = (whole[holds] == 1.0) & (np.abs(now) <= np.maximum(TIED * sizes, zeros))
         if not tied.any():
             return modes, slack
         slack[tied] = slack_of(now, sizes, zeros)[tied]
-        moment = moment_of(float(np.max(zero, initial=TOUCHING)), float(np.max(instant.size)))
+        moment = moment_of(float(np.max(zero, initial=TOUCHING)), pull)
         changes = first_changes(loads, tied, CHANGED * sizes, steps_from(place.time, moment))
         stays = changes >= 0.0
         likely = [mode for mode in modes if np.all((mode[holds] == 1.0)[tied] == stays[tied])]

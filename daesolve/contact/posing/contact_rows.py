@@ -16,11 +16,17 @@ from daesolve.contact.posing.names import JAM
 from daesolve.core.equations.additions import Addition, UnilateralRow
 from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.events.choices import ORDERED
+from daesolve.core.expressions.singular_values import independent_rows
 from daesolve.core.formulations import Elimination
 from daesolve.core.posing.events import FALLING, Event, Reset
 from daesolve.core.posing.goals import Expression
 from daesolve.core.preparation.request import Request
 from daesolve.errors import OutOfRangeError, UnsupportedError, unknown_name
+
+PLACES = 3
+"""At so many places slopes of gaps are compared."""
+DEPENDENT = 1e-9
+"""The part of a unit slope that is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +194,8 @@ class ContactRow(UnilateralRow):
         The index in p of how far its reaction may fall below zero by rounding.
     lost
         The index of the event at which it opens.
+    spatial
+        Whether it or another one beside it has two directions of slip.
     rubbing
         Its friction; None for a smooth one.
     """
@@ -195,6 +203,7 @@ class ContactRow(UnilateralRow):
     follows: int
     slack: int
     lost: int
+    spatial: bool
     rubbing: ContactFriction | None = None
 
     @property
@@ -224,16 +233,21 @@ class ContactRow(UnilateralRow):
 
     @property
     def shares_loads(self) -> bool:
-        """Whether it is in space and rubs: as the fourth foot of a body, it may share a load."""
-        return isinstance(self.rubbing, SpatialContactFriction)
+        """Whether it is in space: as the fourth foot of a body, it may share a load."""
+        return self.spatial
 
 
 @dataclass(frozen=True, eq=False)
 class ContactRows(Addition):
-    """The contacts of a system and its brakes, in the symbols of the equations."""
+    """The contacts of a system and its brakes, in the symbols of the equations.
+
+    `depend` says whether gaps follow from others wherever these are zero, as under the fourth foot
+    of a body.
+    """
 
     rows: tuple[ContactRow, ...]
     brakes: tuple[BrakeFriction, ...] = ()
+    depend: bool = False
     options: ClassVar[Collection[str]] = (
         "impact",
         "impact_order",
@@ -331,8 +345,33 @@ def brakes_in(dynamics: Dynamics) -> tuple[BrakeFriction, ...]:
 
 
 def rub(dynamics: Dynamics) -> bool:
-    """Return whether anything rubs on which the law of the contacts decides."""
-    return any(row.rubbing for row in contacts_in(dynamics)) or bool(brakes_in(dynamics))
+    """Return whether anything rubs on which the law of the contacts decides, or shares loads."""
+    own = [part for part in dynamics.additions if isinstance(part, ContactRows)]
+    return any(part.depend or part.brakes or any(r.rubbing for r in part.rows) for part in own)
+
+
+def gaps_depend(rows: Sequence[ContactRow], dynamics: Dynamics) -> bool:
+    """Return whether smooth gaps follow from others, and from constraints, wherever all are zero.
+
+    Then some sum of their slopes vanishes together with that of the gaps. Of both limits of a joint
+    the latter is the width of its range.
+    """
+    if len(rows) < 2 or any(row.rubbing for row in rows):
+        return False
+    lasting = [row for row in dynamics.rows if row.hold is None]
+    chains = [row.chain for row in (*lasting, *(dynamics.rows[own.row] for own in rows))]
+    table = ca.vertcat(*[ca.horzcat(ca.jacobian(c[0], dynamics.x), c[0]) for c in chains])
+    function = ca.Function("gaps", [dynamics.t, dynamics.x, dynamics.p], [ca.densify(table)])
+    p, drawn = dynamics.value_vector({}), np.random.default_rng(0)
+    p[[row.hold for row in rows]] = 1.0
+    for _ in range(PLACES):
+        found = np.array(function(0.0, drawn.normal(size=dynamics.x.numel()), p), dtype=float)
+        if not np.all(np.isfinite(found)):
+            return False
+        kept = independent_rows(found, DEPENDENT)
+        if len([k for k in kept if k >= len(lasting)]) == len(rows):
+            return False
+    return True
 
 
 def contact_rows(
@@ -343,6 +382,7 @@ def contact_rows(
     """Return the contacts in the symbols of the equations."""
     names, rows = list(dynamics.values), [row.name for row in dynamics.rows]
     events = [event.name for event in dynamics.events]
+    spatial = any(contact.in_space is not None for contact in contacts)
     return tuple(
         ContactRow(
             name=contact.name,
@@ -351,6 +391,7 @@ def contact_rows(
             follows=names.index(f"follows_{contact.name}"),
             slack=names.index(f"slack_{contact.name}"),
             lost=events.index(contact.events[0].name),
+            spatial=spatial,
             closed=events.index(contact.events[1].name),
             restitution=written(contact.restitution),
             rubbing=_rubbing(contact, rows, names, events, written),

@@ -18,7 +18,12 @@ from daesolve.contact.posing.brakes import (
     without_own_events,
 )
 from daesolve.contact.posing.contact_records import with_contact_meters, with_contact_outputs
-from daesolve.contact.posing.contact_rows import ContactRows, brake_rows, contact_rows
+from daesolve.contact.posing.contact_rows import (
+    ContactRows,
+    brake_rows,
+    contact_rows,
+    gaps_depend,
+)
 from daesolve.contact.posing.contacts import CLOSED, RATIO, Contact, contacts_of, while_moving
 from daesolve.contact.posing.names import ACCUMULATED, JAM, REST
 from daesolve.contact.posing.spatial_friction import check_directions, split_of, split_values
@@ -61,7 +66,8 @@ class PosedContacts(PosedAddition):
         """Return the equations with the contacts in their symbols."""
         rows = contact_rows(contacts_of(system.goals), dynamics, written)
         brakes = brake_rows(brakes_of(system), dynamics, written)
-        return replace(dynamics, additions=(*dynamics.additions, ContactRows(rows, brakes)))
+        own = ContactRows(rows, brakes, not brakes and gaps_depend(rows, dynamics))
+        return replace(dynamics, additions=(*dynamics.additions, own))
 
 
 def complete_contacts(system: PosedMechanics) -> dict[str, object]:
