@@ -20,7 +20,7 @@ import numpy as np
 from daesolve.core.expressions.evaluation import BufferedFunction
 from daesolve.core.formulations import OdeProblem
 from daesolve.core.solvers.error_control import ErrorControlled, Multistep
-from daesolve.core.solvers.guards import crossings
+from daesolve.core.solvers.guard_zeros import crossings
 from daesolve.core.solvers.jacobians import exact_jacobian
 from daesolve.core.solvers.segment import Block, Segment, State, StepError
 from daesolve.core.solvers.stepping import Gathered, Step, Stepper

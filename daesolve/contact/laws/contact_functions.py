@@ -69,6 +69,7 @@ class ContactFunctions:
         dynamics, problem = setting.dynamics, setting.problem
         self.numbers = ContactNumbers(dynamics)
         self.rate = Evaluator(problem.rhs)
+        self._guards = Evaluator(problem.guards)
         self.timed = is_timed(dynamics)
         self._references = references_of(dynamics, problem.size)
 
@@ -76,6 +77,10 @@ class ContactFunctions:
         """Return the place a step later in the mode of p, s."""
         whole = stepped(self.rate, place.time, place.whole, p, step)
         return place.later(step, whole, p)
+
+    def guards(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return all guards by functions of all modes: nothing is built for that of p."""
+        return self._guards(time, x, p)[0]
 
     def referred(self, place: DecisionState, p: np.ndarray) -> np.ndarray:
         """Return values with the references of the motion that begins here."""

@@ -371,7 +371,7 @@ class FrictionalContactLaw(SwitchingLaw):
                 x = self._functions.later(place, p, step).whole
                 if not np.all(np.isfinite(x)):
                     continue
-                values = book.at(place.time + step, x, p)[0][judged]
+                values = self._functions.guards(place.time + step, x, p)[judged]
                 if np.all(values > 0.0):
                     return p
                 if resting is None and np.all(values >= least):

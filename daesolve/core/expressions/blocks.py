@@ -421,7 +421,7 @@ class StateFunction:
         return found if np.all(np.isfinite(found)) else None
 
     def derivatives(
-        self, t: float, x: np.ndarray, directions: np.ndarray
+        self, t: float, x: np.ndarray, directions: np.ndarray, of_time: np.ndarray | float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the column, and its derivatives along directions of one state, (rows, k).
 
@@ -429,19 +429,19 @@ class StateFunction:
         ----------
         t, x
             A time and a state.
-        directions
-            (size, k)
+        directions, of_time
+            (size, k) and (k,): how the state and the time move along each.
         """
         from daesolve.core.expressions import derivatives  # numba is imported only when needed.
 
         compiled: Any = derivatives
         runs, codes, memory = self.program
-        _, first, last = self.places
+        moment, first, last = self.places
         self._times[:], self._states[:] = t, x
         tangents = self._tangents
         if tangents is None or tangents.shape[1] != directions.shape[1]:
             self._tangents = tangents = np.zeros((len(memory), directions.shape[1]))
-        tangents[first : first + len(x)] = directions
+        tangents[first : first + len(x)], tangents[moment] = directions, of_time
         compiled.carried_along(compiled.VERSION, runs, codes, memory[:, 0], tangents)
         return self._results.copy(), tangents[last:].copy()
 

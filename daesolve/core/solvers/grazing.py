@@ -18,8 +18,9 @@ import scipy
 from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.evaluation import Evaluator
 from daesolve.core.expressions.memory_cache import built_once
-from daesolve.core.expressions.translation import MANY, function_of
+from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
+from daesolve.core.solvers.guard_derivatives import are_large, derivatives_along, moves_of
 
 MARGIN = 2.0
 """A guard may come this many times nearer to zero between two looks than its tangents show."""
@@ -63,15 +64,18 @@ def guard_rates(problem: OdeProblem) -> ca.Function:
     moving = ca.jtimes(values, x, problem.rhs(t, x, p)) + ca.jtimes(values, t, ca.SX(1))
     names = ["t", "x", "p"], ["g", "rate"]
     # It is evaluated a few times at each event.
-    few = problem.guards.n_instructions() < MANY
-    return function_of("guard_rates", [t, x, p], [values, moving], names, share=few)
+    share = not are_large(problem)
+    return function_of("guard_rates", [t, x, p], [values, moving], names, share=share)
 
 
 def guard_evaluator(problem: OdeProblem) -> Callable[..., list[np.ndarray]]:
     """(t, x, p) -> the guards of a problem and their rates along the motion."""
 
     def evaluate(t: float, x: np.ndarray, p: np.ndarray) -> list[np.ndarray]:
-        return _built(problem.in_mode(p))[1](t, x, p)
+        own = problem.in_mode(p)
+        if not are_large(own):
+            return _built(own)[1](t, x, p)
+        return [table[0] for table in guards_at(own, np.array([t]), x[None, :], p)]
 
     return evaluate
 
@@ -80,7 +84,12 @@ def guards_at(
     problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return guards and their rates along the motion, (k, n) each, at times (k,) and states."""
-    values, rates = evaluate_block(_built(problem.in_mode(p))[0], times, states, p)
+    problem = problem.in_mode(p)
+    if are_large(problem):
+        moves = moves_of(problem, times, states, p)
+        values, slopes = derivatives_along(problem, times, states, p, moves[:, None, :])
+        return values, slopes[..., 0]
+    values, rates = evaluate_block(_built(problem)[0], times, states, p)
     return values, rates
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from daesolve.core.equations.elimination.saddle import SHARED_ROUNDING
-from daesolve.core.expressions.blocks import StateFunction, evaluate_block
+from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.term_sizes import ROUNDING
 from daesolve.core.formulations import OdeProblem
-from daesolve.core.posing.events import Direction
 from daesolve.core.solvers.dense_segments import AcceptedSteps, inner_times
-from daesolve.core.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, guards_at, hidden
+from daesolve.core.solvers.grazing import Look, guard_evaluator, guards_at, hidden
+from daesolve.core.solvers.guard_zeros import (
+    NOWHERE,
+    GuardZeros,
+    NoNumberError,
+    Row,
+    no_number,
+)
 from daesolve.core.solvers.phase_splitting import split_phases
 from daesolve.core.solvers.resolved_steps import (
     MOST_PARTS,
@@ -27,18 +31,16 @@ from daesolve.core.solvers.resolved_steps import (
     resolved_steps,
     together,
 )
-from daesolve.core.solvers.resting import goes_back, sizes_of_terms, still_steps
+from daesolve.core.solvers.resting import sizes_of_terms, still_steps
 from daesolve.core.solvers.segment import EventHit, GuardError
 from daesolve.core.solvers.shapes import appears, dips, extrema, unresolved, worth_a_look
 
+SHORTER = 1e-3
+"""The least part of a step by which it is looked into anew up to where it is interrupted."""
 LOOKS = 8
 """The number of parts of a step at whose ends guards are evaluated."""
 MOST_LOOKS = 4096
 """The number of parts of a step up to which what is rough in it is divided."""
-NOWHERE = 1.0
-"""The value of a guard that need not be examined."""
-POLE = 1e3
-"""What a guard is at a place over what it was around, beyond which this is a pole and no zero."""
 
 
 def find_events(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> list[EventHit]:
@@ -71,42 +73,25 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> lis
     if not worth:
         return []
     resolved = {} if looks is None else resolved_steps(problem, p, looks, steps.dense)
-    guarded = problem.guarded
-    directions = [event.direction for event in guarded]
-    interrupts = [event.then.interrupts for event in guarded]
-    guards = StateFunction(problem.guards, p)
+    zeros = GuardZeros(problem, p, steps)
+    interrupts = [event.then.interrupts for event in problem.guarded]
     found: list[EventHit] = []
-    sign = 1.0 if steps.times[-1] >= steps.times[0] else -1.0
 
     def in_order() -> list[EventHit]:
-        return sorted(found, key=lambda hit: (sign * hit.time, interrupts[hit.index]))
+        return sorted(found, key=lambda hit: (zeros.sign * hit.time, interrupts[hit.index]))
 
     for step in worth:
         known = resolved.get(step)
-        table = _looked_into(problem, p, steps, judged, step) if known is None else known
+        table = _looked_into(zeros, judged, step) if known is None else known
         times, states, values = table
         before = len(found)
-        with np.errstate(invalid="ignore"):
-            changes = np.any(values[:-1] * values[1:] <= 0.0, axis=1)
-        for left in np.flatnonzero(changes):
-            for index in crossings(values[left], values[left + 1], directions):
-                before_it = float(times[left]), states[left]
-                try:
-                    time, state = locate(
-                        lambda t, x, index=index: _number(guards(t, x), index, t),
-                        lambda time, step=step: steps.advance(step, time),
-                        before_it,
-                        (float(times[left + 1]), states[left + 1]),
-                    )
-                except _NoNumberError as error:
-                    message = no_number(problem, error.time, error.values)
-                    raise GuardError(message, in_order(), EventHit(0, *before_it)) from None
-                sides, there = values[left : left + 2, index], guards(time, state)[index]
-                size = float(np.max(np.abs(sides)))
-                if not _is_pole(float(there), sides, values[:, index]) and not goes_back(
-                    problem, p, (time, state), sign, index, size
-                ):
-                    found.append(EventHit(index, time, state))
+        for start, end in _changes(table):
+            try:
+                for hit, _ in zeros.between(step, (start, end), judged.still[step], values):
+                    found.append(hit)
+            except NoNumberError as error:
+                message = no_number(problem, error.time, error.values)
+                raise GuardError(message, in_order(), EventHit(0, *start[:2])) from None
         if any(interrupts[hit.index] for hit in found[before:]):
             break
         if not np.all(np.isfinite(values[-1])):
@@ -115,47 +100,6 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> lis
             last = EventHit(0, float(times[place]), states[place])
             raise GuardError(message, in_order(), last)
     return in_order()
-
-
-def _is_pole(there: float, sides: np.ndarray, step: np.ndarray) -> bool:
-    """Return whether a guard changes its sign at a pole, where it is nowhere near to zero.
-
-    Looks may come as near to the pole as the place that is found: the whole step tells.
-
-    Parameters
-    ----------
-    there, sides
-        What it is where its sign changes, and (2,) at the looks around.
-    step
-        (k,) what it is at all looks into the step.
-    """
-    near = abs(there) < np.min(np.abs(sides))
-    return not near and bool(
-        abs(there) > POLE * min(np.max(np.abs(sides)), np.median(np.abs(step)))
-    )
-
-
-class _NoNumberError(ArithmeticError):
-    """A guard has no value where its zero is looked for, though it has on both sides."""
-
-    def __init__(self, time: float, values: np.ndarray) -> None:
-        super().__init__()
-        self.time, self.values = time, values
-
-
-def _number(values: np.ndarray, index: int, time: float) -> float:
-    if np.isnan(values[index]):
-        raise _NoNumberError(time, values)
-    return float(values[index])
-
-
-def no_number(problem: OdeProblem, time: float, values: np.ndarray) -> str:
-    """Say which guard is not finite, and from when."""
-    worst = int(np.argmin(np.isfinite(values)))
-    return (
-        f"the guard of the event {problem.guarded[worst].name!r} is {values[worst]} from t = "
-        f"{time:.10g} s on; define it so that it has a value along the whole motion"
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,33 +165,37 @@ def _looks_into(
     return looks
 
 
-def _looked_into(
-    problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps, judged: _Judged, step: int
-) -> Table:
+def _looked_into(zeros: GuardZeros, judged: _Judged, step: int) -> Table:
     """Return times within a step, states and guards, so close that each is smooth between.
 
     At the ends they are those of the steps: what one step takes for negative there, the next
     does not take for positive. Where a guard ceases to be finite they end, and it is so at the
-    last of them alone.
+    last of them alone. They also end where the motion is interrupted: it does not get farther.
     """
-    start, end = float(steps.times[step]), float(steps.times[step + 1])
-    ends, still = judged.ends, judged.still[step]
+    problem, p, steps, still = zeros.problem, zeros.p, zeros.steps, judged.still[step]
+    start, end = (
+        (float(steps.times[k]), steps.states[k], judged.ends[k]) for k in (step, step + 1)
+    )
 
     def look(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         states = steps.dense(times)
         return states, evaluate_block(problem.guards, times, states, p)[0]
 
-    parts, rounding = LOOKS, ROUNDING * sizes_of_terms(problem, start, steps.states[step], p)
+    parts, rounding = LOOKS, ROUNDING * sizes_of_terms(problem, *start[:2], p)
     while True:
-        looks = np.linspace(start, end, parts + 1)
+        looks = np.linspace(start[0], end[0], parts + 1)
         inner, values = look(looks[1:-1])
-        states = np.vstack([steps.states[step], inner, steps.states[step + 1]])
-        values = np.vstack([ends[step], values, ends[step + 1]])
+        states = np.vstack([start[1], inner, end[1]])
+        values = np.vstack([start[2], values, end[2]])
         values[:, still] = NOWHERE
         limits = _noise(problem, steps, values) + rounding
         if parts >= MOST_PARTS or not any(np.any(table) for table in unresolved(values, limits)):
             break
         parts *= 2
+        first = _interruption(zeros, step, (looks, states, values), still)
+        if first is not None and abs(end[0] - first[0]) > SHORTER * abs(end[0] - start[0]):
+            # A guard may turn where another ends the motion: no looks beyond are smooth.
+            end, parts = first, LOOKS
 
     def look_beside(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         states, values = look(times)
@@ -264,6 +212,33 @@ def _looked_into(
     if extra.size:
         looks, states, values = _in_order(looks, states, values, (extra, *look_beside(extra)))
     return _with_hidden(problem, p, steps, step, (looks, states, values), (still, limits))
+
+
+def _changes(table: Table) -> Iterator[tuple[Row, Row]]:
+    """Yield the looks between which a guard changes its sign."""
+    times, states, values = table
+    with np.errstate(invalid="ignore"):
+        changes = np.any(values[:-1] * values[1:] <= 0.0, axis=1)
+    for left in np.flatnonzero(changes).tolist():
+        start, end = ((float(times[k]), states[k], values[k]) for k in (left, left + 1))
+        yield start, end
+
+
+def _interruption(zeros: GuardZeros, step: int, table: Table, still: np.ndarray) -> Row | None:
+    """Return where the motion is interrupted first, as far as looks into a step show it."""
+    guarded = zeros.problem.guarded
+    for ends in _changes(table):
+        try:
+            found = [
+                (hit.time, hit.state, there)
+                for hit, there in zeros.between(step, ends, still, table[2])
+                if guarded[hit.index].then.interrupts
+            ]
+        except NoNumberError:
+            return None
+        if found:
+            return min(found, key=lambda row: zeros.sign * row[0])
+    return None
 
 
 def _noise(problem: OdeProblem, steps: AcceptedSteps, values: np.ndarray) -> np.ndarray | float:
@@ -353,86 +328,6 @@ def _with_hidden(
     columns = zip(*[(look.time, look.state, look.values) for look in found], strict=True)
     times, states, values = map(np.array, columns)
     return _in_order(*table, (times, states, values))
-
-
-def crossings(before: np.ndarray, after: np.ndarray, directions: Sequence[Direction]) -> list[int]:
-    """Return the guards that passed through zero in their direction.
-
-    A guard that starts at zero exactly has been located already and does not count again.
-    """
-    found: list[int] = []
-    for index, direction in enumerate(directions):
-        rising = before[index] < 0.0 <= after[index]
-        falling = before[index] > 0.0 >= after[index]
-        if (rising and direction is not Direction.FALLING) or (
-            falling and direction is not Direction.RISING
-        ):
-            found.append(index)
-    return found
-
-
-def locate(
-    guard: Callable[[float, np.ndarray], float],
-    advance: Callable[[float], np.ndarray],
-    start: tuple[float, np.ndarray],
-    end: tuple[float, np.ndarray],
-) -> tuple[float, np.ndarray]:
-    """Polish the time of an event within one step by re-stepping from the step's start.
-
-    Parameters
-    ----------
-    guard
-        (t, x) -> its value; of opposite sign at start and end.
-    advance
-        time -> state, integrated from the start with the solver's own accuracy.
-    start, end
-        Times and states around the event.
-
-    Returns
-    -------
-    tuple
-        The time of the event to rounding, at zero or past it, and the state there.
-    """
-
-    @functools.cache
-    def state_at(time: float) -> np.ndarray:
-        if time == start[0]:
-            return start[1]
-        if time == end[0]:
-            return end[1]
-        return advance(time)
-
-    # The ends may be interpolated: where the step itself disagrees about a sign there, the end
-    # that is nearer to zero is the place.
-    values = [guard(*start), guard(*end)]
-    nearer = start if abs(values[0]) < abs(values[1]) else end
-    if start[0] == end[0]:
-        return nearer
-    if values[0] * values[1] > 0.0:
-        return nearer[0], advance(nearer[0])
-    span = end[0] - start[0]
-
-    def moment(elapsed: float) -> float:
-        return end[0] if elapsed == span else start[0] + elapsed
-
-    # Counted from the start of the step, so that late in time the root is as near as times are.
-    root, result = scipy.optimize.brentq(
-        lambda elapsed: guard(moment(elapsed), state_at(moment(elapsed))),
-        0.0,
-        span,
-        xtol=0.5 * np.spacing(max(abs(start[0]), abs(end[0]), 1e-300)),
-        rtol=np.float64(8.9e-16),
-        maxiter=MOST_ITERATIONS,
-        full_output=True,
-    )
-    assert result.converged
-    # At zero or past it: a motion that continues from here must not meet it again.
-    found = moment(float(root))
-    move = np.spacing(max(abs(found), abs(span))) * np.sign(span)
-    while guard(found, state_at(found)) * values[1] < 0.0 and found != end[0]:
-        found = float(found + move) if abs(found + move - end[0]) < abs(found - end[0]) else end[0]
-        move *= 2.0
-    return found, state_at(found)
 
 
 def found_hits(problem: OdeProblem, p: np.ndarray, steps: AcceptedSteps) -> list[EventHit]:

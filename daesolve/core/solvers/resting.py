@@ -14,6 +14,7 @@ from daesolve.core.expressions.blocks import evaluate_block
 from daesolve.core.expressions.memory_cache import built_once
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.formulations import OdeProblem
+from daesolve.core.solvers.guard_derivatives import are_large, derivatives_along, moves_of
 
 AT_ZERO = 1e-12
 """A guard below this fraction of its terms is zero to rounding."""
@@ -59,17 +60,41 @@ def sized_guards(
     problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return guards at some times, (k, guards), and how large the terms are whose sums they are."""
-    return _with_sizes(_sized(problem.in_mode(p)), times, states, p)
+    problem = problem.in_mode(p)
+    if are_large(problem):
+        whole = np.column_stack([times, states])
+        weighted = whole[:, None, :] * _weights(whole.shape[1])
+        values, along = derivatives_along(problem, times, states, p, weighted)
+        return values, _largest(values, np.abs(along).max(axis=2))
+    return _with_sizes(_sized(problem), times, states, p)
+
+
+def _speeds(
+    problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rates of guards, (k, guards), and how large the terms of these are."""
+    problem = problem.in_mode(p)
+    if are_large(problem):
+        moves = moves_of(problem, times, states, p)[:, None, :]
+        weighted = moves * _weights(moves.shape[2])
+        directions = np.concatenate([moves, weighted], axis=1)
+        along = derivatives_along(problem, times, states, p, directions)[1]
+        return along[..., 0], _largest(along[..., 0], np.abs(along[..., 1:]).max(axis=2))
+    return _with_sizes(_moved(problem), times, states, p)
 
 
 def slopes_of_guards(
     problem: OdeProblem, time: float, x: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the derivatives of guards by the state, (guards, states), and by time, (guards,)."""
-    seeds = np.eye(1 + len(x))
+    problem, seeds = problem.in_mode(p), np.eye(1 + len(x))
+    if are_large(problem):
+        places = np.array([time]), x[None, :]
+        along = derivatives_along(problem, *places, p, seeds[None])[1][0]
+        return along[:, 1:], along[:, 0]
     states = np.column_stack([np.tile(x, (len(seeds), 1)), seeds])
     moments = np.full(len(seeds), time)
-    slopes = evaluate_block(_slopes(problem.in_mode(p)), moments, states, p)[0]
+    slopes = evaluate_block(_slopes(problem), moments, states, p)[0]
     return slopes[1:].T, slopes[0]
 
 
@@ -110,7 +135,7 @@ def goes_back(
     times, states = np.array([place[0]]), place[1][None, :]
     if way == 0 or size > AT_ZERO * sized_guards(problem, times, states, p)[1][0, guard]:
         return False
-    rates, speeds = _with_sizes(_moved(problem.in_mode(p)), times, states, p)
+    rates, speeds = _speeds(problem, times, states, p)
     return bool(sense * way * rates[0, guard] < -AT_REST * speeds[0, guard])
 
 
@@ -118,24 +143,29 @@ def _unmoved(
     problem: OdeProblem, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> np.ndarray:
     """Return which guards have no rate, to rounding."""
-    rates, speeds = _with_sizes(_moved(problem.in_mode(p)), times, states, p)
+    rates, speeds = _speeds(problem, times, states, p)
     return np.abs(rates) <= AT_REST * speeds
 
 
 def _with_sizes(
     function: ca.Function, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return values, and the largest values with weighted terms.
-
-    Where that is no number, as with 1 / cosh(1e3), whose slope is infinite over infinite, it is the
-    size of the value itself.
-    """
+    """Return values, and the largest values with weighted terms."""
     tables = [
         evaluate_block(function, times, states, np.concatenate([p, weights]))
         for weights in _weights(states.shape[1] + 1)
     ]
-    values, sizes = tables[0][0], np.max([np.abs(table[1]) for table in tables], axis=0)
-    return values, np.where(np.isfinite(sizes), sizes, np.abs(values))
+    values = tables[0][0]
+    return values, _largest(values, np.max([np.abs(table[1]) for table in tables], axis=0))
+
+
+def _largest(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return sizes of terms.
+
+    Where one is no number, as with 1 / cosh(1e3), whose slope is infinite over infinite, it is the
+    size of the value itself.
+    """
+    return np.where(np.isfinite(sizes), sizes, np.abs(values))
 
 
 @cache

@@ -25,7 +25,7 @@ from daesolve.core.run.integration.run_state import RunState
 from daesolve.core.run.integration.watches.watch import AGREED_STEPS
 from daesolve.core.solvers import EventHit
 from daesolve.core.solvers.grazing import guard_evaluator
-from daesolve.core.solvers.guards import no_number
+from daesolve.core.solvers.guard_zeros import no_number
 from daesolve.errors import ChatteringError, ResetError, VariantError
 
 AT_ONCE = 1e-9

@@ -24,7 +24,7 @@ from daesolve.core.run.integration.run_state import RunState, unobserved
 from daesolve.core.run.integration.watches.conservation_watch import ConservationWatch
 from daesolve.core.run.integration.watches.flat_zeros import FlatZeros
 from daesolve.core.solvers import EventHit, Observer, SegmentEnd, State, Status
-from daesolve.core.solvers.guards import POLE
+from daesolve.core.solvers.guard_zeros import POLE
 from daesolve.core.solvers.segment import first_stop
 
 PARTS = 16
