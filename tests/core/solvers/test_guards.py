@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import daesolve as ds
 from daesolve.core.equations.elimination.saddle import SHARED_ROUNDING
+from daesolve.core.solvers import guards
 from daesolve.core.solvers.guards import _noise
 from tests.systems import WITHOUT_ASSIMULO
 
@@ -39,6 +40,45 @@ def test_a_guard_may_hold_what_has_no_series():
     exact = np.append(exact, np.pi / 3)
     exact = np.sort(exact[exact < 10.0])
     assert moments(run) == pytest.approx(exact, abs=40 * EPSILON)
+
+
+def test_a_dip_that_ends_the_motion_is_entered_before():
+    """A kink below zero at another zero is narrower than any looks: it is found from there."""
+    depth, q = 1e-9, ds.coordinates(x="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        events=[
+            ds.Event("near", ca.fabs(q.x - 1.0) - depth, ds.FALLING, ds.Record()),
+            ds.Event("there", 1.0 - q.x, ds.FALLING, ds.Stop()),
+        ],
+    )
+    run = ds.solve(system, 2.0, {"x": 0.0, "x_dot": 1.0}, solver=ds.Taylor())
+    assert [event.name for event in run.events] == ["near", "there"]
+    assert moments(run) == pytest.approx([1.0 - depth, 1.0], abs=4 * EPSILON)
+
+
+def test_no_looks_go_beyond_where_a_motion_is_interrupted(monkeypatch):
+    """A kink there is resolved by no looks, however many: it would take thousands."""
+    q, evaluated = ds.coordinates(x="m"), []
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        events=[
+            ds.Event("near", ca.fabs(q.x - 1.0) - 1e-9, ds.FALLING, ds.Record()),
+            ds.Event("there", 1.0 - q.x, ds.FALLING, ds.Stop()),
+        ],
+    )
+    evaluate = guards.evaluate_block
+
+    def counted(function, times, *rest):
+        evaluated.append(len(times))
+        return evaluate(function, times, *rest)
+
+    monkeypatch.setattr(guards, "evaluate_block", counted)
+    run = ds.solve(system, 2.0, {"x": 0.0, "x_dot": 1.0}, solver=ds.Taylor())
+    assert run.end_time == pytest.approx(1.0, abs=4 * EPSILON)
+    assert sum(evaluated) < 4 * guards.LOOKS * len(evaluated) < guards.MOST_LOOKS
 
 
 @pytest.mark.default_rows(1)
