@@ -11,7 +11,7 @@ from daesolve.core.solvers import grazing, guard_derivatives, resting
 
 TIMES = np.array([0.3, 1.7])
 STATES = np.array([[1.2, -0.4], [-0.7, 2.1]])
-ROUNDING = dict(rtol=64 * np.finfo(float).eps, atol=64 * np.finfo(float).eps)
+ROUNDING = {"rtol": 64 * np.finfo(float).eps, "atol": 64 * np.finfo(float).eps}
 
 
 @pytest.fixture(scope="module")
