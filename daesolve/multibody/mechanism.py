@@ -202,8 +202,8 @@ class Mechanism:
         ----------
         **further
             Arguments of `MechanicalSystem`. Goals, events, outputs, meters, force (by the names of
-            coordinates or velocities, or as a column), discrete, reactions, potential, quadratures
-            and integrands are joined with the mechanism's own; others are passed on.
+            coordinates or velocities, or as a column), discrete, reactions, potential, quadratures,
+            integrands and guess are joined with the mechanism's own; others are passed on.
 
         Raises
         ------
@@ -227,6 +227,7 @@ class Mechanism:
             own["kinematics"] = self._kinematics
             turning = ca.vertcat(*[body.gyroscopic for body in self._in_space])
             own["gyroscopic"] = turning + geared_force
+        own["guess"] = {**self._start, **further.pop("guess", {})}
         posed = MechanicalSystem(
             self._coordinates,
             self.parameters,
@@ -303,6 +304,16 @@ class Mechanism:
         named = self._coordinates.names if self.planar else names
         return ca.vertcat(*[by_name.get(name, 0.0) for name in named])
 
+    @cached_property
+    def _start(self) -> dict[str, Expression]:
+        """The start by state, as expressions of parameters."""
+        given: dict[str, Expression] = {}
+        for body in self.bodies:
+            given |= body.start
+        for contribution in self.contributions:
+            given |= contribution.start
+        return given
+
     @property
     def start(self) -> dict[str, float]:
         """The start by state, with the parameters' defaults: a `guess` for `daesolve.solve`."""
@@ -321,11 +332,7 @@ class Mechanism:
         PosingError
             A start depends on more than the parameters of the mechanism.
         """
-        given: dict[str, Expression] = {}
-        for body in self.bodies:
-            given |= body.start
-        for contribution in self.contributions:
-            given |= contribution.start
+        given = self._start
         entries = ca.vertcat(*[ca.SX(value) for value in given.values()])
         known = {symbol.element_hash() for symbol in ca.vertsplit(self.parameters.vector)}
         for symbol in ca.symvar(entries):

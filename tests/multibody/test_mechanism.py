@@ -215,6 +215,27 @@ def test_what_is_given_as_initial_stays_and_the_guess_follows_it() -> None:
     assert run["bob_x_dot"][0] == pytest.approx(-2.0, abs=1e-14)
 
 
+def test_a_mechanism_starts_where_its_bodies_are_also_without_a_guess() -> None:
+    """Near a quaternion of zeros there are poses with the hinge upside down."""
+    p = ds.parameters(length=(1.0, "m"), turn=(0.3, "rad"))
+    place = (-p.length * ca.sin(p.turn), 0, -p.length * ca.cos(p.turn))
+    turned = quaternion((0, 1, 0), p.turn)
+    bob = Body("bob", 1.0, INERTIA, position=place, rotation=turned)
+    pin = Revolute("pin", GROUND.frame(), bob.frame((0, 0, p.length)), axis=1)
+    pendulum = Mechanism([bob], [pin], p)
+    for values in ({}, {"length": 2.0, "turn": 2.0}):
+        start = pendulum.start_at(values)
+        begun = ds.consistent_state(pendulum.system(), parameters=values).state
+        assert begun == pytest.approx(start, abs=1e-15)
+        # What is given beside it counts, by state.
+        given = {"bob_w2": 0.5, "bob_x_dot": 0.5 * start["bob_z"]}
+        given["bob_z_dot"] = -0.5 * start["bob_x"]
+        begun = ds.consistent_state(pendulum.system(), given, parameters=values).state
+        assert begun == pytest.approx(start | given, abs=1e-15)
+        begun = ds.consistent_state(pendulum.system(guess=given), parameters=values).state
+        assert begun["bob_q2"] == pytest.approx(start["bob_q2"], abs=1e-15)
+
+
 def test_a_compound_pendulum_swings_at_its_frequency() -> None:
     p = ds.parameters(length=(1.0, "m"), gravity=(9.81, "m/s^2"))
     bob = Body("bob", 1.0, (0.01, 0.02, 0.03), position=(0, 0, -p.length))

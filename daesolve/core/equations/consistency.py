@@ -71,7 +71,7 @@ def complete_start(
         The equations, and p as numbers.
     start, guess
         Values to keep, by state or by output of states, and values that may change, by state
-        (missing ones are zero).
+        (missing ones are those of the equations, or zero).
     time, drift
         The time of the state, s; how far off its goals a given state may be, relative.
 
@@ -85,7 +85,7 @@ def complete_start(
         No state near the guess fulfils all goals, whatever is given.
     """
     names = dynamics.labels.states
-    x = near(dynamics, start, guess)
+    x = near(dynamics, values, start, guess)
     given = np.array([names.index(name) for name in start if name in names], dtype=int)
     kept = {name: start_value(name, start[name]) for name in start if name not in names}
     first = x.copy()
@@ -125,7 +125,10 @@ def _rounding(x: np.ndarray) -> float:
 
 
 def near(
-    dynamics: Dynamics, start: Mapping[str, float], guess: Mapping[str, float] | None
+    dynamics: Dynamics,
+    values: np.ndarray,
+    start: Mapping[str, float],
+    guess: Mapping[str, float] | None,
 ) -> np.ndarray:
     """Return the state (nx,) near which to search, as in `complete_start`.
 
@@ -139,6 +142,9 @@ def near(
     given = {**check_named("guess", guess), **own}
     check_names("state", map(str, given), names)
     known = {name: start_value(name, value) for name, value in given.items()}
+    if further := {n: own for n, own in dynamics.guess.items() if n not in known}:
+        function = ca.Function("guess", [dynamics.p], [ca.vertcat(*further.values())])
+        known |= zip(further, np.asarray(function(values)).ravel().tolist(), strict=True)
     return np.array([known.get(name, 0.0) for name in names])
 
 

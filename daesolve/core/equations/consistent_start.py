@@ -58,7 +58,7 @@ def start_with_modes(
         numbers = dynamics.value_vector(found)
         return complete_start(dynamics, numbers, initial, guess=guess, time=time, drift=drift)
 
-    near_guess = near(dynamics, initial, guess)
+    near_guess = near(dynamics, dynamics.value_vector(found), initial, guess)
     found |= drive_values_at_start(dynamics, before, near_guess, time) | held
     # If no mode agrees with the guess, one may agree with the start.
     with suppress(InconsistentStateError):

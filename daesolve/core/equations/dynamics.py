@@ -249,6 +249,8 @@ class Dynamics:
         Outputs whose largest magnitude is reported, within accepted steps as well.
     after
         For a goal, the velocities and goals that the elimination treats before its reaction.
+    guess
+        Near which a start is searched unless a run says otherwise, by state, as functions of p.
     switches
         The names of discrete values, and of the events that change them, that piecewise expressions
         add.
@@ -291,6 +293,7 @@ class Dynamics:
     additions: tuple[Addition, ...] = ()
     peaks: tuple[str, ...] = ()
     after: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    guess: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
     switches: tuple[str, ...] = ()
     alternatives: Alternatives | None = None
     aside: tuple[GoalRow, ...] = ()

@@ -13,11 +13,13 @@ from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.events import Event
 from daesolve.core.posing.goals import (
     AnyGoal,
+    Expression,
     Goal,
     Holonomic,
     Implicit,
     Invariant,
     Nonholonomic,
+    as_scalar,
     check_constants,
 )
 from daesolve.core.posing.symbols import DifferentiableVector, SymbolVector
@@ -425,6 +427,31 @@ def checked_peaks(names: Sequence[str], outputs: Collection[str]) -> tuple[str, 
         if not is_one_of(name, outputs):
             raise unknown_name("output", name, outputs)
     return tuple(names)
+
+
+def checked_guess(
+    guess: Mapping[str, Expression], states: Sequence[str], parameters: ca.SX
+) -> dict[str, ca.SX]:
+    """Return the guess of a system by state.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such state.
+    PosingError
+        It contains more than parameters.
+    """
+    known = {symbol.element_hash() for symbol in ca.vertsplit(parameters)}
+    for name, value in guess.items():
+        if not is_one_of(name, states):
+            raise unknown_name("state", name, states)
+        for symbol in ca.symvar(as_scalar(f"the guess of {name!r}", value)):
+            if symbol.element_hash() not in known:
+                raise PosingError(
+                    f"the guess of {name!r} may contain only numbers and parameters, not "
+                    f"{symbol.name()!r}"
+                )
+    return {name: ca.SX(value) for name, value in guess.items()}
 
 
 def checked_after(

@@ -22,6 +22,7 @@ from daesolve.core.posing.value_names import ValueKind
 from daesolve.core.system.checking import (
     check_symbols,
     checked_after,
+    checked_guess,
     checked_peaks,
     implicit_goals,
 )  # fmt: skip
@@ -226,8 +227,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
     if potential is not None and not {goal.name for goal in system.goals} & AUTOMATIC_NAMES:
         invariants.append(_automatic(symbols, motion, (kinetic, potential), force, rows))
     reported = _Reported.of(symbols, None if potential is None else kinetic + potential)
-    labels = _labels(symbols, reported)
-    written, plain = symbols.written, symbols.as_it_stands
+    labels, written, plain = _labels(symbols, reported), symbols.written, symbols.as_it_stands
     resets = reset_rows(system.events, labels.states, system.discrete, rows, plain, symbols.row)
     dynamics = Dynamics(
         labels=labels,
@@ -261,6 +261,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         meters=reported.meters,
         peaks=checked_peaks(system.peaks, (*reported.outputs, *reported.meters)),
         after=checked_after(system.after, system.goals, system.v.names),
+        guess=checked_guess(system.guess, labels.states, system.parameters.vector),
         switches=system.switch_names,
         inputs=system.inputs,
         drives=drive_rows(system.drives, plain),

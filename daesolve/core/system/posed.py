@@ -173,6 +173,7 @@ class PosedMechanics(Piecewise):
     additions: Sequence[PosedAddition] = ()
     peaks: Sequence[str] = ()
     after: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    guess: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
 
     @property
     def v(self) -> SymbolVector:

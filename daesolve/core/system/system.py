@@ -123,6 +123,9 @@ class MechanicalSystem(PosedMechanics, Extended, Displayable, point=METHODS):
         For a goal, by name: the velocities (of those in the goal) and goals that the elimination
         treats before its reaction. The reaction must influence what these leave, wherever the
         motion goes. By default, all velocities in the goal.
+    guess
+        Numbers or expressions of parameters, by state: near them a start is searched where neither
+        `initial` nor `guess` of a run has the state. By default 0.
     recovered
         Reactions that are not unknowns, such as those of eliminated constraints, by name: an
         expression of time, states and reactions, or (expression, unit).

@@ -213,3 +213,28 @@ def test_contradictory_goals_are_named_with_what_they_miss_by():
 def test_a_mass_matrix_that_is_none_is_refused():
     with pytest.raises(PosingError, match="'y_dot' move with negative inertia"):
         consistent_state(pair(1.0, -3.0), {"x": 1.0, "y": 1.0})
+
+
+def test_the_guess_of_a_system_chooses_the_branch_unless_a_run_does():
+    p = ds.parameters(length=(1.0, "m", ds.POSITIVE))
+    q = ds.coordinates(x="m", y="m")
+    rod = ds.Holonomic("rod", q.x**2 + q.y**2 - p.length**2)
+    system = ds.MechanicalSystem(
+        q, p, kinetic=q.dot.x**2 + q.dot.y**2, goals=[rod], guess={"y": -p.length}
+    )
+    given = {"x": 0.6}
+    assert consistent_state(system, given, ["x"]).state["y"] == pytest.approx(-0.8, abs=1e-15)
+    below = consistent_state(system, {"x": 1.2}, ["x"], parameters={"length": 2.0})
+    assert below.state["y"] == pytest.approx(-1.6, abs=1e-15)
+    above = consistent_state(system, given | {"y": 0.7}, ["x"])
+    assert above.state["y"] == pytest.approx(0.8, abs=1e-15)
+    run = ds.solve(system, 0.1, given, solver=ds.Dop853(), at=[0.0, 0.1])
+    assert run["y"][0] == pytest.approx(-0.8, abs=1e-15)
+
+
+def test_a_guess_of_a_system_that_means_nothing_is_refused():
+    with pytest.raises(UnknownNameError, match="'z'"):
+        pendulum(guess={"z": 1.0})
+    length = ds.parameters(size=(1.0, "m"))
+    with pytest.raises(PosingError, match="only numbers and parameters, not 'size'"):
+        pendulum(guess={"y": length.size})
