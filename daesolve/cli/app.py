@@ -37,6 +37,7 @@ COMMANDS = {
     "sweep": "sweep.command",
     "analyse": "analyse.analyse",
     "identify": "identify.identify",
+    "optimise": "optimise.optimise",
     "compare": "analyse.compare",
     "referee": "referee.referee",
     "report": "pages.report",

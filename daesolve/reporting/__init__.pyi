@@ -24,6 +24,9 @@ from .identification import identification_document as identification_document
 from .identification import identification_text as identification_text
 from .identification import write_identification as write_identification
 from .opening import with_opening as with_opening
+from .optimum import optimum_document as optimum_document
+from .optimum import optimum_text as optimum_text
+from .optimum import write_optimum as write_optimum
 from .output import Rules as Rules
 from .output import make_empty as make_empty
 from .output import problem_of as problem_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -13,13 +14,21 @@ from daesolve.core.equations.dynamics import Dynamics
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.system.system import System, unswitched
+from daesolve.core.system.written import expression_in
 from daesolve.errors import OutOfRangeError, unknown_name
 from daesolve.export.named import NamedFunction
 from daesolve.export.quantities import Equations
 
 TXP = ["t", "x", "p"]
-Expression = Callable[[Mapping[str, ca.SX]], "ca.SX | float"]
-"""Quantities by name -> one number."""
+Expression = str | Callable[[Mapping[str, ca.SX]], "ca.SX | float"]
+"""Quantities by name -> one number; or the same as text, such as "force**2"."""
+
+
+def as_function(name: str, expression: Expression) -> Callable[[Mapping[str, ca.SX]], Any]:
+    """Return an expression as a function of the quantities; `name` names it in messages."""
+    if isinstance(expression, str):
+        return lambda now: expression_in(name, expression, now)
+    return expression
 
 
 class TaskQuantities(dict[str, ca.SX]):
@@ -121,14 +130,14 @@ class ControlledEquations:
 
         Raises
         ------
-        UnknownNameError, OutOfRangeError
+        UnknownNameError, PosingError, OutOfRangeError
             One uses a quantity that is none, or is not one number of quantities.
         """
         t, x, p = self._symbols
         known = {one.element_hash() for one in ca.symvar(ca.vertcat(t, x, p))}
         found: list[ca.SX] = []
         for expression in expressions:
-            value = ca.SX(expression(TaskQuantities(self.quantities)))
+            value = ca.SX(as_function(name, expression)(TaskQuantities(self.quantities)))
             foreign = [one for one in ca.symvar(value) if one.element_hash() not in known]
             if value.numel() != 1 or foreign:
                 raise OutOfRangeError(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from daesolve.analysis.gradients import Objective
 from daesolve.analysis.optimal_control.controlled_equations import Expression
-from daesolve.analysis.optimal_control.optimum import Optimum
+from daesolve.analysis.optimal_control.optimum import Optimum, largest_difference
 from daesolve.analysis.optimal_control.refinement import refined, resampled
 from daesolve.analysis.optimal_control.replay import Replay, controls_of, replay
 from daesolve.analysis.optimal_control.search import (
@@ -23,20 +24,22 @@ from daesolve.analysis.optimal_control.search import (
     straight,
     with_waves,
 )
+from daesolve.analysis.optimal_control.subject import ControllableCase, duration_of, subject_of
 from daesolve.analysis.optimal_control.task import ControlTask, Range, pose_task
 from daesolve.analysis.optimal_control.transcription import CollocatedMotion, Mesh
 from daesolve.core.system.system import System
 from daesolve.errors import NoOptimumError, OutOfRangeError, check_names
 
+Progress = Callable[[int, int, float, float], None]
 BEYOND = 100.0
 """By how much more than the cost may change a bound may be exceeded between points."""
 
 
 def optimise(
-    system: System,
-    objective: Objective | Expression | str = "time",
+    source: System | ControllableCase,
+    objective: Objective | Expression = "time",
     *,
-    time: Range,
+    time: Range | None = None,
     controls: Iterable[str] | None = None,
     start: Mapping[str, Range] | None = None,
     end: Mapping[str, Range] | None = None,
@@ -46,7 +49,7 @@ def optimise(
     parameters: Mapping[str, Range] | None = None,
     inputs: Mapping[str, Any] | None = None,
     guess: Mapping[str, Any] | None = None,
-    start_time: float = 0.0,
+    start_time: float | None = None,
     nodes: int = 21,
     stages: int = 4,
     degree: int | None = None,
@@ -54,30 +57,34 @@ def optimise(
     refinements: int = 5,
     iterations: int = 500,
     verify: bool = True,
+    store: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Optimum:
     """Find the controls that bring a system from a start to an end at the least cost.
 
     Parameters
     ----------
-    system
-        A system with inputs.
+    source
+        A system with inputs, or a case of a problem.
     objective
-        "time"; or a function of the quantities by name, such as `lambda now: now["force"] ** 2`,
-        which is integrated over the motion; or an `analysis.Objective` with `running` and `end`.
+        "time"; or what is integrated over the motion: a function of the quantities by name, such as
+        `lambda now: now["force"] ** 2`, or an expression of them as text, "force**2"; or an
+        `analysis.Objective` with `running` and `end`.
     time
-        The duration in s, or its least and largest value.
+        The duration in s, or its least and largest value; by default the duration of the case.
     controls
         The inputs that are found; by default all that `inputs` does not give.
     start
         States at the start, as in `solve`: a number, or a range (least, largest). States left out
-        are as in `solve`, if the start has no range; otherwise they are found with it.
+        are as in `solve`, if the start has no range; otherwise they are found with it. A case has
+        its own start, which these replace.
     end
         States at the end: a number or a range. Those left out are free.
     bounds
         The least and the largest value of a control, a state, an output or a reaction, by name, all
         along the motion.
     path
-        Bounds of other quantities: name -> (function of the quantities by name, least, largest).
+        Bounds of other quantities: name -> (function or expression, least, largest).
     periodic
         States that end with the value with which they start. Those that `start` does not give are
         found.
@@ -89,7 +96,7 @@ def optimise(
         Where the search begins: by the name of a state, a control or an unknown parameter, a
         number or even samples over the duration; "time" is the duration.
     start_time
-        s
+        s; by default 0, or that of the case.
     nodes
         The nodes of the first mesh, both ends among them.
     stages
@@ -105,6 +112,11 @@ def optimise(
         The most meshes after the first one, and iterations on each.
     verify
         Whether the last run is repeated and audited, as in `solve`.
+    store
+        A directory for the last run, as in `solve`.
+    progress
+        Called with the number of each mesh, its intervals, the cost along the run, and how far the
+        run differs from the motion.
 
     Returns
     -------
@@ -124,22 +136,29 @@ def optimise(
     -----
     Gauss collocation with all constraints exact at the nodes, and Ipopt. The optimum is local.
     """
-    given = dict(inputs or {})
     first = _samples(guess or {})
-    task = pose_task(
-        system,
-        objective,
-        time,
+    subject = subject_of(
+        source,
         controls=controls,
-        start=start or {},
+        parameters=parameters or {},
+        inputs=inputs or {},
+        begin=start_time,
+    )
+    task = pose_task(
+        subject.system,
+        objective,
+        duration_of(subject, time),
+        controls=controls,
+        start={**subject.kept, **(start or {})},
         end=end or {},
         bounds=bounds or {},
         path=path or {},
         periodic=periodic,
-        parameters=parameters or {},
-        inputs=given,
+        parameters=subject.parameters,
+        inputs=subject.inputs,
         guess=first,
-        begin=start_time,
+        begin=subject.begin,
+        near=subject.near,
     )
     mesh = _first_mesh(nodes, stages, degree)
     begun = straight(task, mesh, first, _duration(task, first))
@@ -148,18 +167,21 @@ def optimise(
     costs: list[float] = []
     while True:
         sizes = _sizes(task, motion)
-        shown = replay(system, task, mesh, motion, sizes, given, {})
+        shown = replay(subject, task, mesh, motion, sizes, {})
         gain = _change(costs, shown.cost)
         costs.append(shown.cost)
+        if progress is not None:
+            progress(len(costs), mesh.intervals, shown.cost, float(shown.differences.max()))
         if _agrees(shown, gain, tolerance):
             break
         if len(costs) > refinements:
             raise _refusal(shown, gain, tolerance)
         mesh, begun = _finer(task, mesh, motion, sizes)
         motion = search(task, mesh, sizes, iter([begun]), {**limit, **NEAR})
-    if verify:
-        shown = replay(system, task, mesh, motion, sizes, given, {"verify": True})
-    return _optimum(task, mesh, motion, shown, gain, costs)
+    if verify or store is not None:
+        last = {"verify": verify, "store": store}
+        shown = replay(subject, task, mesh, motion, sizes, last)
+    return _optimum(task, mesh, motion, shown, gain, costs, sizes)
 
 
 def _optimum(
@@ -169,7 +191,10 @@ def _optimum(
     shown: Replay,
     gain: float,
     costs: Sequence[float],
+    sizes: np.ndarray,
 ) -> Optimum:
+    repeated = shown.run.verification
+    scales = dict(zip(task.equations.states, sizes.tolist(), strict=True))
     return Optimum(
         shown.cost,
         motion.duration,
@@ -177,6 +202,7 @@ def _optimum(
         controls_of(task, mesh, motion),
         dict(zip(task.unknowns.names, motion.unknowns.tolist(), strict=True)),
         float(shown.differences.max()),
+        None if repeated is None else largest_difference(repeated, scales),
         gain,
         shown.excesses,
         mesh,

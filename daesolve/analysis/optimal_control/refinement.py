@@ -19,6 +19,8 @@ from daesolve.analysis.optimal_control.transcription import (
 
 ACTIVE = 1e-6
 """A control or a path is at its bound if it is nearer than this, relative to the bound's size."""
+LEAST_SHARE = 0.05
+"""A control that jumps in this part of an interval next to a node jumps at the node."""
 
 
 def refined(task: ControlTask, mesh: Mesh, motion: CollocatedMotion) -> tuple[Mesh, Arcs]:
@@ -30,40 +32,71 @@ def refined(task: ControlTask, mesh: Mesh, motion: CollocatedMotion) -> tuple[Me
     nodes = motion.nodes
     whole = np.sort(np.concatenate([nodes, (nodes[1:] + nodes[:-1]) / 2.0]))
     bounded = list(_bounded(task, mesh, motion))
-    arcs = [_arcs(*own) for own in bounded]
     count = len(task.controls.names)
+    apart = np.ones(mesh.intervals, dtype=bool)
+    for low, high, values in bounded[count:]:
+        apart &= ~(_near(low, values) | _near(high, values)).any(axis=0)
+    paths = [_arcs(*own, np.zeros(mesh.intervals, dtype=bool))[0] for own in bounded[count:]]
+    controls: list[np.ndarray] = []
+    for own in bounded[:count]:
+        labels, shares = _arcs(*own, apart)
+        controls.append(labels)
+        # The node between two arcs begins where the mean of the control puts the jump.
+        middles = nodes[:-1] + shares * np.diff(nodes)
+        whole[1::2] = np.where(np.isnan(shares), whole[1::2], middles)
     places = nodes[:-1] + np.diff(nodes) * _path_points(mesh)[:, None]
     touches = [_touches(*own, places, whole) for own in bounded[count:]]
     found = Arcs(
-        np.array(arcs[:count], dtype=int).reshape(count, len(whole) - 1),
-        np.array(arcs[count:], dtype=int).reshape(-1, len(whole) - 1),
+        np.array(controls, dtype=int).reshape(count, len(whole) - 1),
+        np.array(paths, dtype=int).reshape(-1, len(whole) - 1),
         np.array(touches, dtype=int).reshape(-1, len(whole)),
     )
     finer = Mesh(tuple(whole.tolist()), found.switches, mesh.stages, mesh.degree)
     return finer, found
 
 
-def _arcs(low: float, high: float, values: np.ndarray) -> np.ndarray:
-    """Return which bound acts on each half of an interval: 0 none, 1 the low one, 2 the high one.
+def _arcs(
+    low: float, high: float, values: np.ndarray, jumps: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which bound acts on each half of an interval: 0 none, `LOW` or `HIGH`.
 
     Where a bound acts on a part of an interval, it acts on the half next to where it acts wholly.
+    Where it may jump, a control goes from one bound to the other at once, if it has both: then its
+    mean tells the share of the interval before the jump, which comes second; NaN elsewhere.
     """
-    acts = np.zeros(values.shape[1], dtype=int)
-    partly = np.zeros(values.shape[1], dtype=bool)
+    count = values.shape[1]
+    acts, shares = np.zeros(count, dtype=int), np.full(count, np.nan)
+    ends, partly = np.zeros((2, count), dtype=int), np.zeros(count, dtype=bool)
     for number, bound in ((LOW, low), (HIGH, high)):
-        if np.isfinite(bound):
-            near = np.abs(values - bound) <= ACTIVE * max(abs(bound), ACTIVE)
-            acts[near.all(axis=0)] = number
-            # A single value at an end is where a bound ends to act at the node.
-            alone = (near.sum(axis=0) == 1) & (near[0] | near[-1])
-            partly |= near.any(axis=0) & ~near.all(axis=0) & ~alone
+        near = _near(bound, values)
+        acts[near.all(axis=0)] = number
+        ends[0][near[0]], ends[1][near[-1]] = number, number
+        # A single value at an end is where a bound ends to act at the node.
+        alone = (near.sum(axis=0) == 1) & (near[0] | near[-1])
+        partly |= near.any(axis=0) & ~near.all(axis=0) & ~alone
     found = np.repeat(acts, 2)
-    for k in np.flatnonzero(partly):
-        before = acts[k - 1] if k > 0 else 0
-        after = acts[k + 1] if k + 1 < len(acts) else 0
-        if before != after:
+    for k in np.flatnonzero(acts == 0):
+        beside = acts[k - 1] if k > 0 else 0, acts[k + 1] if k + 1 < count else 0
+        before = ends[0, k] or (ends[1, k - 1] if k > 0 else 0)
+        after = ends[1, k] or (ends[0, k + 1] if k + 1 < count else 0)
+        if jumps[k] and before and after and before != after:
+            first, last = (low if one == LOW else high for one in (before, after))
+            share = (float(np.mean(values[:, k])) - last) / (first - last)
             found[2 * k : 2 * k + 2] = before, after
-    return found
+            if LEAST_SHARE < share < 1.0 - LEAST_SHARE:
+                shares[k] = share
+            else:  # The jump is at the node.
+                found[2 * k : 2 * k + 2] = after if share < 0.5 else before
+        elif partly[k] and beside[0] != beside[1]:
+            found[2 * k : 2 * k + 2] = beside
+    return found, shares
+
+
+def _near(bound: float, values: np.ndarray) -> np.ndarray:
+    """Return which values are at a bound."""
+    if not np.isfinite(bound):
+        return np.zeros(values.shape, dtype=bool)
+    return np.abs(values - bound) <= ACTIVE * max(abs(bound), ACTIVE)
 
 
 def _touches(
@@ -72,9 +105,7 @@ def _touches(
     """Return the nodes, of all in `whole`, near which a bound of the path acts for an instant."""
     found = np.zeros(len(whole), dtype=int)
     for number, bound in ((LOW, low), (HIGH, high)):
-        if not np.isfinite(bound):
-            continue
-        near = np.abs(values - bound) <= ACTIVE * max(abs(bound), ACTIVE)
+        near = _near(bound, values)
         on_arc = np.flatnonzero(near.all(axis=0))
         for k in on_arc:
             near[:, max(k - 1, 0) : k + 2] = False

@@ -9,13 +9,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.analysis.optimal_control.subject import ControlSubject
 from daesolve.analysis.optimal_control.task import ControlTask
 from daesolve.analysis.optimal_control.transcription import CollocatedMotion, Mesh
 from daesolve.core.posing.symbols import time
 from daesolve.core.posing.tables import horner, table
 from daesolve.core.results.trajectory.trajectory import Trajectory
-from daesolve.core.run.solving.solving import solve
-from daesolve.core.system.system import System
 from daesolve.errors import DaesolveError
 
 SAMPLES = 10
@@ -47,15 +46,14 @@ class Replay:
 
 
 def replay(
-    system: System,
+    subject: ControlSubject,
     task: ControlTask,
     mesh: Mesh,
     motion: CollocatedMotion,
     sizes: np.ndarray,
-    inputs: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> Replay:
-    """Run a system with the controls of a motion.
+    """Run a system or a case with the controls of a motion.
 
     Raises
     ------
@@ -70,17 +68,15 @@ def replay(
     numbers = {
         name: float(value) for name, value in zip(equations.values, equations.defaults, strict=True)
     }
-    numbers |= dict(zip(task.unknowns.names, motion.unknowns.tolist(), strict=True))
-    posed = {n: numbers[n] for n in system.parameters.names}
-    run = solve(
-        system,
+    unknowns = dict(zip(task.unknowns.names, motion.unknowns.tolist(), strict=True))
+    numbers |= unknowns
+    run = subject.run(
         float(nodes[-1]),
         dict(zip(names, motion.states[:, 0].tolist(), strict=True)),
-        start_time=task.begin,
-        parameters=posed,
-        inputs={**inputs, **controls_of(task, mesh, motion)},
-        at=times,
-        **options,
+        {n: numbers[n] for n in subject.system.parameters.names},
+        unknowns,
+        controls_of(task, mesh, motion),
+        {"at": times, **options},
     )
     if len(run.times) != len(times):
         raise DaesolveError(f"the motion ends early when it is replayed: {run.message}")

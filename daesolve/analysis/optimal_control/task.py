@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -16,6 +16,7 @@ from daesolve.analysis.optimal_control.controlled_equations import (
     TXP,
     ControlledEquations,
     Expression,
+    as_function,
 )
 from daesolve.analysis.state_field import kernel
 from daesolve.core.equations.consistency import complete_start
@@ -142,6 +143,7 @@ def pose_task(
     inputs: Mapping[str, Any],
     guess: Mapping[str, np.ndarray],
     begin: float,
+    near: Mapping[str, float],
 ) -> ControlTask:
     """Check what is asked for; see `optimise`."""
     check_system(system)
@@ -168,7 +170,7 @@ def pose_task(
     last = {name: _range(f"the end of {name!r}", one) for name, one in end.items()}
     free = {name for name in periodic if name not in start}
     nearby = [{n: float(guess[n][k]) for n in states if n in guess} for k in (0, -1)]
-    began = _consistent(system, numbers, nearby[0], first, free, begin)
+    began = _consistent(system, numbers, {**near, **nearby[0]}, first, free, begin)
     equations = ControlledEquations(system, began, numbers)
     x = np.array([began[name] for name in states])
     repeated = [states.index(n) for n in periodic]
@@ -222,12 +224,14 @@ def _terms(
     """Return what is integrated and what is added at the end; neither for the duration."""
     if isinstance(objective, str) and objective == "time":
         return None, None
-    if callable(objective):
-        objective = Objective(running=cast("Callable[..., Any]", objective))
+    if callable(objective) or isinstance(objective, str):
+        running = as_function("the objective", cast("Expression", objective))
+        objective = Objective(running=running)
     if not isinstance(objective, Objective):
         raise OutOfRangeError(
-            f"the objective is {objective!r}, but must be 'time', a function of the quantities "
-            "that is integrated, such as lambda now: now['force'] ** 2, or an analysis.Objective"
+            f"the objective is {objective!r}, but must be 'time', an expression or a function of "
+            "the quantities that is integrated, such as 'force**2' or lambda now: now['force'] "
+            "** 2, or an analysis.Objective"
         )
     if objective.at or objective.samples is not None:
         raise UnsupportedError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import casadi as ca
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.errors import InfeasibleTaskError, OutOfRangeError, UnknownNameError
+from daesolve.analysis.optimal_control.optimum import largest_difference
+from daesolve.core.results.trajectory.results import Outcome, Verification
+from daesolve.errors import InfeasibleTaskError, OutOfRangeError, PosingError, UnknownNameError
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +194,10 @@ def test_an_infeasible_task_names_what_is_missed_most(cart: ds.MechanicalSystem)
         ({"time": 0.0}, OutOfRangeError, "a duration above 0 s"),
         ({"stages": 2, "degree": 2}, OutOfRangeError, "needs more stages than 2"),
         ({"nodes": 1}, OutOfRangeError, "whole number >= 2"),
-        ({"objective": "effort"}, OutOfRangeError, "the objective is 'effort'"),
+        ({"objective": "effort"}, UnknownNameError, "in the objective 'effort'"),
+        ({"objective": "force +"}, PosingError, "not an expression"),
+        ({"objective": 1.0}, OutOfRangeError, "the objective is 1.0"),
+        ({"time": None}, OutOfRangeError, "the time is missing"),
         ({"guess": {"speed": 1.0}}, UnknownNameError, "unknown quantity to guess 'speed'"),
     ],
 )
@@ -283,3 +289,28 @@ def test_an_event_that_changes_the_motion_is_named() -> None:
     )
     with pytest.raises(ds.errors.NoOptimumError, match="the run has 'wall'"):
         ds.optimise(walled, effort, time=1.0, end={"x": 1.0, "x_dot": 0.0}, refinements=0)
+
+
+def test_digits_are_the_least_of_all_and_none_without_a_sound_run(
+    cart: ds.MechanicalSystem,
+) -> None:
+    found = ds.optimise(cart, effort, time=2.0, end={"x": 1.0, "x_dot": 0.0}, nodes=3, verify=False)
+    assert found.objection == "the run was not verified"
+    unverified = found.digits
+    known = Verification("another", {"x": 2e-6, "x_dot": 1e-9}, None)
+    sizes = {"x": 2.0, "x_dot": 1.0}
+    # A difference of 1e-6 of the size leaves five digits, whatever the meshes say.
+    repeated = replace(found, repeated=largest_difference(known, sizes))
+    assert (repeated.digits, unverified) == (5, max(unverified, 8))
+    lost = Verification("another", {"x": math.nan, "x_dot": math.nan}, None)
+    unknown = replace(
+        found,
+        repeated=largest_difference(lost, sizes),
+        run=replace(found.run, verification=lost),
+    )
+    assert unknown.digits == 0
+    assert "the repetition ended otherwise" in str(unknown)
+    wrong = replace(found.run, outcome=Outcome.CONTRADICTED, message="the audit says no")
+    contradicted = replace(found, run=wrong)
+    assert contradicted.digits == 0
+    assert "contradicts what was posed: the audit says no" in str(contradicted)
