@@ -210,9 +210,7 @@ def _one(now: object) -> float:
     return 1.0
 
 
-def _ranges(
-    option: str, words: Sequence[str] | None, *, numbers: bool = False
-) -> dict[str, float | tuple[float, float]]:
+def _ranges(option: str, words: Sequence[str] | None, *, numbers: bool = False) -> dict[str, Any]:
     """Read NAME=LOW:HIGH words, and NAME=VALUE words if numbers are allowed."""
     found: dict[str, Any] = {}
     for word in words or ():

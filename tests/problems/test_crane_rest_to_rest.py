@@ -14,6 +14,8 @@ from daesolve_problems.mechanisms import crane_rest_to_rest as crane
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, fsolve
 
+import daesolve as ds
+
 MASS, LOAD, ROPE, GRAVITY = 5.0, 10.0, 2.0, 9.81
 
 
@@ -126,8 +128,23 @@ def test_the_shortest_motion_obeys_pontryagins_principle() -> None:
 
 
 @pytest.mark.slow
-def test_optimise_finds_the_shortest_motion() -> None:
-    found = crane.problem.case("shortest").analyse("optimum").values
-    assert found["time"] == pytest.approx(2.0 * sum(crane.SHORTEST), rel=1e-9)
+@pytest.mark.parametrize(
+    ("name", "lengths"), [("shortest", crane.SHORTEST), ("little-sway", crane.LITTLE)]
+)
+def test_optimise_finds_the_shortest_motion(name: str, lengths: tuple[float, ...]) -> None:
+    found = crane.problem.case(name).analyse("optimum").values
+    assert found["time"] == pytest.approx(2.0 * sum(lengths), rel=1e-10)
     assert found["digits"] >= 8
     assert found["objection"] == ""
+    assert found["excesses"].get("sway", 0.0) < 1e-9
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("most", [0.15, 0.12])
+def test_optimise_finds_the_shortest_motion_with_other_bounds_of_the_sway(most: float) -> None:
+    bounds = {"force": (-40.0, 40.0), "sway": (-most, most)}
+    case = crane.problem.case("shortest")
+    found = ds.optimise(
+        case, time=(0.5, 20.0), end=crane.END, bounds=bounds, nodes=11, verify=False
+    )
+    assert found.duration == pytest.approx(2.0 * sum(with_little_sway(most)), rel=1e-9)

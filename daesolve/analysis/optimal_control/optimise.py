@@ -30,6 +30,9 @@ from daesolve.analysis.optimal_control.transcription import CollocatedMotion, Me
 from daesolve.core.system.system import System
 from daesolve.errors import NoOptimumError, OutOfRangeError, check_names
 
+SAME = 10.0
+"""By how much more than the cost may change a motion with placed switches may cost more than one
+that is searched with all bounds, whose controls swing on arcs and are not quite at their bounds."""
 Progress = Callable[[int, int, float, float], None]
 BEYOND = 100.0
 """By how much more than the cost may change a bound may be exceeded between points."""
@@ -176,8 +179,10 @@ def optimise(
             break
         if len(costs) > refinements:
             raise _refusal(shown, gain, tolerance)
-        mesh, begun = _finer(task, mesh, motion, sizes)
-        motion = search(task, mesh, sizes, iter([begun]), {**limit, **NEAR})
+        mesh, begun, entries = _finer(task, mesh, motion, sizes)
+        motion = search(task, mesh, sizes, iter([begun]), {**limit, **NEAR}, entries)
+        if begun.cost - motion.cost <= SAME * tolerance * abs(begun.cost):
+            motion = begun
     if verify or store is not None:
         last = {"verify": verify, "store": store}
         shown = replay(subject, task, mesh, motion, sizes, last)
@@ -212,15 +217,18 @@ def _optimum(
 
 def _finer(
     task: ControlTask, mesh: Mesh, motion: CollocatedMotion, sizes: np.ndarray
-) -> tuple[Mesh, CollocatedMotion]:
-    """Return a finer mesh, with nodes where bounds begin and end to act, and a motion on it."""
+) -> tuple[Mesh, CollocatedMotion, np.ndarray | None]:
+    """Return a finer mesh with nodes where bounds begin and end to act, and a motion on it.
+
+    Where such nodes are found, those at which the path comes to a bound are the third.
+    """
     finer, arcs = refined(task, mesh, motion)
-    begun = resampled(mesh, motion, finer)
+    begun, entries = resampled(mesh, motion, finer), None
     if finer.moving:
         found = placed(task, finer, sizes, arcs, begun, PLACING)
         if found is not None:
-            begun = found
-    return replace(finer, nodes=tuple(begun.nodes.tolist()), moving=()), begun
+            begun, entries = found, arcs.entries
+    return replace(finer, nodes=tuple(begun.nodes.tolist()), moving=()), begun, entries
 
 
 def _first_mesh(nodes: int, stages: int, degree: int | None) -> Mesh:

@@ -45,11 +45,19 @@ def refined(task: ControlTask, mesh: Mesh, motion: CollocatedMotion) -> tuple[Me
         middles = nodes[:-1] + shares * np.diff(nodes)
         whole[1::2] = np.where(np.isnan(shares), whole[1::2], middles)
     places = nodes[:-1] + np.diff(nodes) * _path_points(mesh)[:, None]
-    touches = [_touches(*own, places, whole) for own in bounded[count:]]
+    # A path stays at its bound by a control that is free.
+    driven = np.count_nonzero([*controls, *paths], axis=0) <= count
+    paths = [np.where(driven, row, 0) for row in paths]
+    entries = [_entries(row) for row in paths]
+    touches = [
+        np.maximum(_touches(*own, places, whole), entry)
+        for own, entry in zip(bounded[count:], entries, strict=True)
+    ]
     found = Arcs(
         np.array(controls, dtype=int).reshape(count, len(whole) - 1),
         np.array(paths, dtype=int).reshape(-1, len(whole) - 1),
         np.array(touches, dtype=int).reshape(-1, len(whole)),
+        np.array(entries, dtype=int).reshape(-1, len(whole)),
     )
     finer = Mesh(tuple(whole.tolist()), found.switches, mesh.stages, mesh.degree)
     return finer, found
@@ -90,6 +98,13 @@ def _arcs(
         elif partly[k] and beside[0] != beside[1]:
             found[2 * k : 2 * k + 2] = beside
     return found, shares
+
+
+def _entries(arcs: np.ndarray) -> np.ndarray:
+    """Return at which nodes a path comes to its bound, to stay there: 0 none, `LOW` or `HIGH`."""
+    begins = (arcs != np.concatenate([[0], arcs[:-1]])) & (arcs != 0)
+    begins[0] = False  # The start is what is asked for.
+    return np.append(np.where(begins, arcs, 0), 0)
 
 
 def _near(bound: float, values: np.ndarray) -> np.ndarray:

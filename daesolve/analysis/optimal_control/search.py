@@ -34,8 +34,10 @@ NEAR: Mapping[str, Any] = {
 PLACING: Mapping[str, Any] = {
     **NEAR,
     "ipopt.max_iter": 150,
-    "ipopt.tol": 1e-8,
-    "ipopt.compl_inf_tol": 1e-8,
+    "ipopt.tol": 1e-11,
+    "ipopt.compl_inf_tol": 1e-12,
+    "ipopt.acceptable_tol": 1e-8,
+    "ipopt.acceptable_compl_inf_tol": 1e-8,
 }
 """Options for moving nodes, after which the optimum is searched with all bounds."""
 OPTIONS: Mapping[str, Any] = {
@@ -62,15 +64,18 @@ def search(
     sizes: np.ndarray,
     guesses: Iterator[CollocatedMotion],
     options: Mapping[str, Any],
+    entries: np.ndarray | None = None,
 ) -> CollocatedMotion:
     """Return the optimum on a mesh from the first guess that leads to one.
+
+    `entries` are those of `Arcs`.
 
     Raises
     ------
     InfeasibleTaskError, NoOptimumError
         No guess does; the message names what is missed most, or why the search ended.
     """
-    posed = Transcription(task, mesh, sizes)
+    posed = Transcription(task, mesh, sizes, entries=entries)
     solver = ca.nlpsol("optimum", "ipopt", posed.programme, {**OPTIONS, **options})
     reason, last = "", None
     for guess in guesses:
@@ -97,6 +102,8 @@ def placed(
 ) -> CollocatedMotion | None:
     """Return the optimum on given arcs of bounds, whose ends move; None if there is none."""
     posed = Transcription(task, mesh, sizes, arcs=arcs)
+    if posed.surplus:
+        return None
     solver = ca.nlpsol("placed", "ipopt", posed.programme, {**OPTIONS, **options})
     found = solver(x0=posed.guess(guess), **posed.limits)
     return posed.motion(found["x"]) if solver.stats()["success"] else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.core.run.integration.run_options import BoundProblem
@@ -137,9 +137,8 @@ def _refuse_derived(
 ) -> None:
     """Raise if other values follow from a parameter that is found."""
     for name, given in ranges.items():
-        for end in given if isinstance(given, tuple | list) else ():
-            if not is_number(end):
-                continue
+        ends = cast("Sequence[Any]", given) if isinstance(given, tuple | list) else ()
+        for end in filter(is_number, ends):
             moved = case.changed({name: end}).solve_options(None, {})["parameters"]
             follow = [n for n, value in values.items() if n != name and moved.get(n) != value]
             if follow:

@@ -117,6 +117,15 @@ class ControlTask:
         found = ca.jtimes(path, t, ca.SX(1)) + ca.jtimes(path, x, rates)
         return function_of("path_rates", [t, x, p], [found], (TXP, ["rates"]))
 
+    @cached_property
+    def driven_rates(self) -> frozenset[int]:
+        """The rows of the path whose rates depend on controls: they may come to a bound at once."""
+        t, x, p = (self.path.sx_in(k) for k in range(3))
+        rates, controls = ca.vertsplit(self.path_rates(t, x, p)), p[self.places[0]]
+        found = [k for k, rate in enumerate(rates) if ca.depends_on(rate, controls)]
+        path = ca.vertsplit(self.path(t, x, p))
+        return frozenset(found) | {k for k, row in enumerate(path) if ca.depends_on(row, controls)}
+
     @property
     def places(self) -> tuple[list[int], list[int]]:
         """The places of controls and unknowns in p."""

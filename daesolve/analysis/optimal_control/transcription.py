@@ -12,6 +12,7 @@ constrained robotic systems, IEEE Trans. Robotics 39 (2023) 183-202.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -98,12 +99,15 @@ class Arcs:
     controls, path
         (m, n) for the controls and for the path.
     touches
-        (m, n + 1) for the path at nodes.
+        (m, n + 1) for the path at nodes: for an instant, or where an arc begins.
+    entries
+        (m, n + 1) those of the touches where an arc begins.
     """
 
     controls: np.ndarray
     path: np.ndarray
     touches: np.ndarray
+    entries: np.ndarray
 
     @property
     def switches(self) -> tuple[int, ...]:
@@ -147,6 +151,8 @@ class CollocatedMotion:
         (nu, degree + 1, n) coefficients of Bernstein's polynomials.
     unknowns
         The parameters that are found.
+    cost
+        The objective; NaN where it is unknown.
     """
 
     duration: float
@@ -155,6 +161,7 @@ class CollocatedMotion:
     stages: np.ndarray
     controls: np.ndarray
     unknowns: np.ndarray
+    cost: float = math.nan
 
 
 class Transcription:
@@ -168,6 +175,8 @@ class Transcription:
         (nx,) the sizes of the states.
     arcs
         On which intervals bounds act; None leaves this open.
+    entries
+        (m, n + 1) where the path comes to a bound to stay there; None if this is not known.
     elastic
         Whether the ends, the bounds and periods may be missed, which alone is minimised.
     """
@@ -179,9 +188,11 @@ class Transcription:
         sizes: np.ndarray,
         *,
         arcs: Arcs | None = None,
+        entries: np.ndarray | None = None,
         elastic: bool = False,
     ) -> None:
         self.task, self.mesh, self.arcs, self.elastic = task, mesh, arcs, elastic
+        self._tangents = entries if arcs is None else arcs.touches
         self._variables: list[ca.MX] = []
         self._low: list[np.ndarray] = []
         self._high: list[np.ndarray] = []
@@ -367,17 +378,26 @@ class Transcription:
         low, high = (self._tiled(part, points) for part in self._limits_of("path"))
         if self.arcs is not None:
             touched = on_arcs(limits, self.arcs.touches[:, 1:])
-            for own, at_node in zip((low, high), touched, strict=True):
+            # Along an arc, the points of collocation alone keep the ends of intervals there.
+            along = (self.arcs.path != 0) & (self.arcs.touches[:, 1:] == 0)
+            ends = np.where(along, -np.inf, touched[0]), np.where(along, np.inf, touched[1])
+            for own, at_node in zip((low, high), ends, strict=True):
                 own.reshape(n, points, -1)[:, -1] = at_node.T
         names = limits.names * (points * n)
         self._ask(names, ca.MX(ca.vec(path) / ca.DM(sizes)), low / sizes, high / sizes)
 
     def _touch(self, times: ca.MX) -> None:
-        """Let the path turn where it touches a bound, so that the node finds this instant."""
-        if self.arcs is None:
+        """Let the path turn where it touches a bound, or comes to it to stay there.
+
+        A node then finds this instant. A path that came to its bound with a rate would stay there
+        only at the points of collocation, while the controls swing from each one to the next.
+        """
+        if self._tangents is None:
             return
         task = self.task
-        for row, node in np.argwhere(self.arcs.touches).tolist():
+        for row, node in np.argwhere(self._tangents).tolist():
+            if row in task.driven_rates:
+                continue
             values = self._values_after(node - 1)
             rates = task.path_rates(times[node], self.states[:, node], values)
             scale = task.along.sizes[row] / self._longest
@@ -429,6 +449,14 @@ class Transcription:
         }
 
     @property
+    def surplus(self) -> bool:
+        """Whether there are more equations than variables."""
+        limits = self.limits
+        fixed = np.count_nonzero(limits["lbx"] == limits["ubx"])
+        equations = np.count_nonzero(limits["lbg"] == limits["ubg"])
+        return bool(equations > len(limits["lbx"]) - fixed)
+
+    @property
     def limits(self) -> dict[str, np.ndarray]:
         """The limits of variables and rows."""
         return {
@@ -455,8 +483,9 @@ class Transcription:
     def motion(self, values: ca.DM) -> CollocatedMotion:
         """Return the motion that the variables describe."""
         outputs = [self.duration, self.nodes, self.states, self.stages, self.controls]
-        read = ca.Function("motion", [self.programme["x"]], [*outputs, self.unknowns])
-        duration, nodes, states, stages, controls, unknowns = (
+        outputs += [self.unknowns, self._cost]
+        read = ca.Function("motion", [self.programme["x"]], outputs)
+        duration, nodes, states, stages, controls, unknowns, cost = (
             np.asarray(one.full()) for one in read(values)
         )
         n, s, d = self.mesh.intervals, self.mesh.stages, self.mesh.degree + 1
@@ -467,6 +496,7 @@ class Transcription:
             stages.T.reshape(n, s, -1).transpose(2, 1, 0),
             controls.T.reshape(n, d, -1).transpose(2, 1, 0),
             unknowns.ravel(),
+            float(cost[0, 0]),
         )
 
     def misses(self, values: ca.DM) -> dict[str, float]:
