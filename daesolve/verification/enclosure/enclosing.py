@@ -47,6 +47,8 @@ from daesolve.verification.enclosure.watching import stays_quiet
 
 ORDER = 32
 """Of Taylor's polynomials: their remainders then are of the size of rounding of two doubles."""
+SLOPE_ORDER = 10
+"""Of those of derivatives, whose errors count only as parts of the size of a set."""
 TOLERANCE = 1e-28
 """What the remainder of a step may be, relative."""
 DRAWN = 10
@@ -71,8 +73,8 @@ class Enclosure:
         How uncertain start values and parameters are, by name.
     progress
         Called with the time reached.
-    differentiable
-        Whether the derivatives of sets by their start are to be those of the motion.
+    slope_order
+        Of Taylor's polynomials of derivatives by the start.
     """
 
     prepared: Prepared
@@ -80,7 +82,7 @@ class Enclosure:
     samples: np.ndarray
     radii: Mapping[str, float] = field(default_factory=dict[str, float])
     progress: Callable[[float], None] | None = None
-    differentiable: bool = False
+    slope_order: int = SLOPE_ORDER
 
     def __post_init__(self) -> None:
         problem = self.prepared.problem
@@ -213,7 +215,7 @@ class Enclosure:
         return tables_of(self.equations)
 
     def _stepping(self) -> Stepping:
-        return Stepping(self._tables, self._p, ORDER, TOLERANCE, differentiable=self.differentiable)
+        return Stepping(self._tables, self._p, ORDER, TOLERANCE, slope_order=self.slope_order)
 
     def _start_mode(self, events: Sequence[ExpectedEvent]) -> None:
         """Take the values of the mode in which the motion begins, and prove that it is right."""

@@ -66,8 +66,8 @@ class Step:
     centre
         (n, order + 1, 3) coefficients of the motion from the centre.
     slopes, columns
-        (n m, order + 1, 3) those of derivatives by the start of m states, column by column, over
-        the set, perhaps with their remainders; and which states these are.
+        (n m, orders, 3) those of derivatives by the start of m states, column by column, over the
+        set, with their remainders; and which states these are.
     remainder
         (n, 3) the coefficient of the remainder over `within`.
     within
@@ -128,15 +128,14 @@ class Stepping:
         Of Taylor's polynomials.
     tolerance
         What the remainder of a step may be, relative to the sizes of the states (at least 1).
-    differentiable
-        Whether slopes are those of the motion. Otherwise they are those of the polynomial, which is
-        enough for sets: the remainder holds for all of their states.
+    slope_order
+        Of the polynomials of slopes, whose errors count only as parts of the size of a set.
     """
 
     def __init__(
-        self, tables: Tables, p: list[Any], order: int, tolerance: float, *, differentiable: bool
+        self, tables: Tables, p: list[Any], order: int, tolerance: float, *, slope_order: int
     ) -> None:
-        self.order, self.tolerance, self.differentiable = order, tolerance, differentiable
+        self.order, self.tolerance, self.slope_order = order, tolerance, slope_order
         self.plain, self.varied = BallField(tables.plain, p), BallField(tables.varied, p)
         self.columns = tables.columns
         self._unit = np.zeros((self.plain.states * len(self.columns), 3))
@@ -154,7 +153,9 @@ class Stepping:
         try:
             centre = self.plain.series(ball(time), start.point, order)[:n]
             around = self.plain.series(ball(time), start.box, order)
-            varied = self.varied.series(ball(time), np.concatenate([start.box, self._unit]), order)
+            varied = self.varied.series(
+                ball(time), np.concatenate([start.box, self._unit]), self.slope_order
+            )
         except PoleError:
             return None
         slopes, guards = varied[n : n + len(self._unit)], self.plain.followed(around)
@@ -179,13 +180,11 @@ class Stepping:
             if ratio > 10.0 and factor < 0.9:
                 length *= max(factor, 0.2)
                 continue
-            whole_slopes = slopes
-            if self.differentiable:
-                rest = self._rest_of_slopes(slopes, within, time, end)
-                if rest is None:
-                    length *= 0.5
-                    continue
-                whole_slopes = np.concatenate([slopes, rest[:, None]], axis=1)
+            rest = self._rest_of_slopes(slopes, within, time, end)
+            if rest is None:
+                length *= 0.5
+                continue
+            whole_slopes = np.concatenate([slopes, rest[:, None]], axis=1)
             if end < until or factor < 1.0:
                 self.proposed = length * min(factor, 1.5)
             last = self.plain.followed(rows)[:, order + 1 :]
@@ -219,7 +218,7 @@ class Stepping:
         if found is None:
             return None
         n = self.states
-        return found[1][n : n + len(slopes), self.order + 1]
+        return found[1][n : n + len(slopes), -1]
 
     def _enclosed(
         self,
@@ -233,10 +232,10 @@ class Stepping:
 
         Its states begin with those in `known`, a box that is already proved.
         """
-        span = apart(end, time)
+        span, orders = apart(end, time), around.shape[1]
         reach = _between(span)
         polynomial = _compiled.polynomials(_compiled.VERSION, around, reach)
-        power = ball(0.0, float((span[0] * (1.0 + 1e-15)) ** (self.order + 1)))
+        power = ball(0.0, float((span[0] * (1.0 + 1e-15)) ** orders))
         # The middle of the step is rounded.
         moment = ball(time + reach[0], reach[2] * UP + np.spacing(abs(time) + reach[0]))
         more = 1e-3 * polynomial[:, 2] + 1e-20 * np.abs(polynomial[:, 0]) + 1e-25
@@ -245,10 +244,10 @@ class Stepping:
         for _ in range(ATTEMPTS):
             box = within if known is None else np.concatenate([known, within])
             try:
-                rows = of.series(moment, box, self.order + 1)
+                rows = of.series(moment, box, orders)
             except PoleError:
                 return None
-            remainder = rows[first : first + len(within), self.order + 1]
+            remainder = rows[first : first + len(within), orders]
             sizes = (np.abs(remainder[:, 0]) + np.abs(remainder[:, 1]) + remainder[:, 2]) * UP
             moved = sizes * power[2] * UP
             if not np.all(np.isfinite(moved)):
