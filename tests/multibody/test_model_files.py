@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.errors import UnknownNameError, UnsupportedError
+from daesolve.errors import OutOfRangeError, UnknownNameError, UnsupportedError
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -192,6 +192,8 @@ def test_start_values_are_those_of_joints_and_unknown_ones_are_refused(tmp_path:
     assert abs(start["eye_q1"]) == pytest.approx(1.0)
     with pytest.raises(UnknownNameError, match="hip_x_angle"):
         mechanism.start_with({"hip_x_angel": 0.1})
+    with pytest.raises(OutOfRangeError, match="eye_ball_q0 to eye_ball_q3 are all zero"):
+        mechanism.start_with({"eye_ball_q0": 0.0})
 
 
 @pytest.mark.slow

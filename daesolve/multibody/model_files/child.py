@@ -18,6 +18,8 @@ MEMORY = 4 << 30
 """Bytes that the process may take."""
 MESH = 7
 """MuJoCo's number of a geom that is a mesh."""
+OVERRIDE = 1
+"""MuJoCo's bit of parameters of contacts that hold for all of them."""
 MOST_MISSING = 1000
 """Files that may be missing."""
 PARTS = {
@@ -47,7 +49,8 @@ def main(path: str) -> None:
     """Print the contents of a model file."""
     _limit_memory()
     try:
-        answer = {"model": extracted(*compiled(Path(path)))}
+        spec, model, missing = specified(Path(path))
+        answer = {"model": {**extracted(model, missing), "reversed": _reversed(spec)}}
     except ImportError:
         answer = {"missing": "mujoco"}
     except AttributeError as error:
@@ -68,17 +71,11 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def compiled(path: Path) -> tuple[Any, list[str]]:
-    """Return the compiled model of a file, and the names of files that are missing.
+def specified(path: Path) -> tuple[Any, Any, list[str]]:
+    """Return the specification of a file, which can be changed, the model, and missing files.
 
     Pictures are not needed, nor are the shapes of bodies whose inertia the model gives.
     """
-    _, model, missing = specified(path)
-    return model, missing
-
-
-def specified(path: Path) -> tuple[Any, Any, list[str]]:
-    """Return the specification of a file, which can be changed, and what `compiled` returns."""
     mujoco: Any = importlib.import_module("mujoco")
     spec = mujoco.MjSpec.from_file(str(path))
     missing: list[str] = []
@@ -132,6 +129,22 @@ def _without(spec: Any, message: str, mujoco: Any) -> list[str]:
     return []
 
 
+def _reversed(spec: Any) -> list[str]:
+    """Return the ranges that end below where they begin, which MuJoCo ignores, by their owners."""
+    limits = (
+        ("joints", ("range", "limited"), ("actfrcrange", "actfrclimited")),
+        ("tendons", ("range", "limited"), ("actfrcrange", "actfrclimited")),
+        ("actuators", ("ctrlrange", "ctrllimited"), ("forcerange", "forcelimited")),
+    )
+    return [
+        f"the {span} of the {kind[:-1]} {entry.name or f'number {number}'}"
+        for kind, *spans in limits
+        for number, entry in enumerate(getattr(spec, kind))
+        for span, limited in spans
+        if int(getattr(entry, limited)) and (ends := getattr(entry, span))[0] > ends[1]
+    ]
+
+
 def extracted(model: Any, missing: list[str]) -> dict[str, Any]:
     """Return the mechanics of a compiled model as plain data."""
     option = model.opt
@@ -141,6 +154,7 @@ def extracted(model: Any, missing: list[str]) -> dict[str, Any]:
         "density": float(option.density),
         "viscosity": float(option.viscosity),
         "wind": option.wind.tolist(),
+        "overriding": _overriding(model),
         "disabled": int(option.disableflags),
         "idle": int(option.disableactuator),
         "qpos0": model.qpos0.tolist(),
@@ -150,6 +164,14 @@ def extracted(model: Any, missing: list[str]) -> dict[str, Any]:
         "counts": {name: int(getattr(model, f"n{name}")) for name in counted},
         "missing": missing,
     }
+
+
+def _overriding(model: Any) -> list[float]:
+    """Return margin, friction along two directions and solref of all contacts, if they override."""
+    option = model.opt
+    if not option.enableflags & OVERRIDE:
+        return []
+    return [float(option.o_margin), *option.o_friction[:2].tolist(), *option.o_solref.tolist()]
 
 
 def _entries(model: Any, kind: str) -> list[dict[str, Any]]:

@@ -116,6 +116,16 @@ def mixed(first: FileGeom, second: FileGeom) -> Mixture:
 
 def candidates(model: FileModel) -> Iterator[tuple[int, int, Mixture]]:
     """Yield the pairs of geoms that may touch, by number, as MuJoCo would watch them."""
+    for first, second, mixture in _watched(model):
+        if len(model.overriding):
+            margin, *both = model.overriding.tolist()
+            friction, reference = (both[0], both[1]), (both[2], both[3])
+            mixture = Mixture(mixture.dimension, friction, reference, margin)
+        yield first, second, mixture
+
+
+def _watched(model: FileModel) -> Iterator[tuple[int, int, Mixture]]:
+    """Yield the same with what each pair has in common by itself."""
     listed: set[tuple[int, int]] = set()
     for pair in model.pairs:
         first, second = sorted((pair.first, pair.second))

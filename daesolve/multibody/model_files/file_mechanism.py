@@ -244,6 +244,13 @@ class FileMechanism(Mechanism):
         qpos, qvel = np.array(model.qpos0), np.zeros(model.rates)
         for freedom in self.freedoms.values():
             freedom.put(values, qpos, qvel)
+            if freedom.joint.kind in ("ball", "free"):
+                last = freedom.joint.place + len(freedom.joint.reference)
+                if not qpos[last - 4 : last].any():
+                    raise OutOfRangeError(
+                        f"the start values {freedom.name}_q0 to {freedom.name}_q3 are all zero, "
+                        "which is no orientation"
+                    )
         freedoms = [self.assembly.freedoms[number] for number in sorted(self.assembly.freedoms)]
         check_start(freedoms, qpos)
         hard = values.keys() - self._of_keyframe(values)

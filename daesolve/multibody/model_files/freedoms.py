@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import cos
+from math import cos, inf
 
 import casadi as ca
 import numpy as np
@@ -43,9 +43,10 @@ UNITS = {"slide": ("m", "N"), "tendon": ("m", "N"), "sum": ("", "")}
 
 
 def saturated(value: ca.SX, bounds: np.ndarray) -> ca.SX:
-    """Return a value within bounds; where it reaches one, it has a kink."""
+    """Return a value within bounds; where it reaches one that is finite, it has a kink."""
     low, high = bounds.tolist()
-    return ca.fmin(ca.fmax(value, low), high)
+    value = value if low == -inf else ca.fmax(value, low)
+    return value if high == inf else ca.fmin(value, high)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from daesolve.errors import UnsupportedError
+from daesolve.errors import ModelFileError, UnsupportedError
 from daesolve.multibody.model_files.model import FileJoint, FileModel
 
 OTHERS = "elements that MuJoCo does not read"
@@ -107,6 +107,8 @@ def add_what_is_not_read(model: FileModel, omissions: Omissions) -> None:
 
     Raises
     ------
+    ModelFileError
+        A friction is negative.
     UnsupportedError
         A joint has a spring or a damper of another kind, or there are deformable bodies.
     """
@@ -115,8 +117,7 @@ def add_what_is_not_read(model: FileModel, omissions: Omissions) -> None:
             "the file has flexes (deformable bodies), which are not supported: without them it "
             "would be a different mechanism"
         )
-    for number, joint in enumerate(model.joints):
-        _check_joint(joint, joint.name or f"number {number}")
+    _check_motions(model)
     listed = {
         "bodies that a program moves": [(body.name, body.mocap) for body in model.bodies],
     }
@@ -134,6 +135,16 @@ def add_what_is_not_read(model: FileModel, omissions: Omissions) -> None:
             omissions.add(kind)
     if model.missing:
         omissions.add("files that are missing", *model.missing)
+
+
+def _check_motions(model: FileModel) -> None:
+    for number, joint in enumerate(model.joints):
+        _check_joint(joint, joint.name or f"number {number}")
+    for motion in (*model.joints, *(tendon.motion for tendon in model.tendons)):
+        if (motion.friction < 0.0).any():
+            raise ModelFileError(
+                f"the friction of {motion.name!r} is negative, and would drive instead of braking"
+            )
 
 
 def _check_joint(joint: FileJoint, title: str) -> None:

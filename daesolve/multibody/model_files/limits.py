@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import cos, inf, pi, sin
+from math import cos, inf, isfinite, pi, sin
 
 import casadi as ca
 import numpy as np
@@ -117,6 +117,8 @@ def _without_margin(joint: FileJoint, *, limited: bool) -> FileJoint:
     if not limited or not joint.limited:
         return replace(joint, limited=False)
     low, high = joint.range.tolist()
+    if low == -inf and high == inf:
+        return replace(joint, limited=False)
     if joint.kind == "ball":
         if high - joint.margin < ROUNDING:
             raise ModelFileError(
@@ -199,7 +201,8 @@ def add_limits(assembly: Assembly, restitution: Expression) -> None:
             gap = 2 * (freedom.half_turn - cos(high / 2)) / sin(high / 2)
             gaps = {"upper": gap}
         else:
-            gaps = {"lower": freedom.place - low, "upper": high - freedom.place}
+            ends = {"lower": (low, freedom.place - low), "upper": (high, high - freedom.place)}
+            gaps = {end: gap for end, (limit, gap) in ends.items() if isfinite(limit)}
         words = assembly.words
         named = {
             words.word(f"{freedom.name}_{end}", "limit", CONTACT): gap for end, gap in gaps.items()

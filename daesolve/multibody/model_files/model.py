@@ -291,6 +291,9 @@ class FileModel:
         m/s^2, (3,).
     density, viscosity, wind, disabled
         Of the medium, and MuJoCo's bits of what is switched off.
+    overriding
+        Margin, two coefficients of friction and solref that hold for all contacts; empty where
+        each has its own.
     idle
         The bits of the groups of actuators that are switched off.
     qpos0
@@ -314,6 +317,7 @@ class FileModel:
     viscosity: float
     wind: np.ndarray
     disabled: int
+    overriding: np.ndarray
     idle: int
     qpos0: np.ndarray
     bodies: Sequence[FileBody]

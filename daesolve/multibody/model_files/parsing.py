@@ -6,9 +6,9 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
@@ -33,6 +33,9 @@ ROOTS = {"mujoco": "MJCF", "robot": "URDF"}
 """The outermost elements of model files."""
 ANYWHERE = ("http://", "https://", "package://", "model://", "file://")
 """Beginnings of names that are not paths, of which the parser takes the last part."""
+
+ENDS = ("range", "control_range", "force_range")
+"""Numbers that may be infinite."""
 
 
 def parsed(path: Path, within: Path | None = None, seconds: float = SECONDS) -> FileModel:
@@ -60,24 +63,48 @@ def parsed(path: Path, within: Path | None = None, seconds: float = SECONDS) -> 
     given = _model_of(path, seconds)
     for joint in given["joints"]:
         joint["limited"] |= joint["name"] in limited
-    for kind in ("bodies", "joints", "equalities", "actuators", "tendons", "keys"):
+    _check_numbers(path, given)
+    return FileModel.of({**given, "unread": unread(path)})
+
+
+def _check_numbers(path: Path, given: Mapping[str, Any]) -> None:
+    """Refuse numbers that are not finite, and ranges that MuJoCo ignores.
+
+    A range may be infinite at one end or at both.
+
+    Raises
+    ------
+    ModelFileError
+        There are some.
+    """
+    for span in given["reversed"]:
+        raise ModelFileError(f"{span} of {path} ends below where it begins: exchange its numbers")
+    for kind in ("bodies", "joints", "equalities", "actuators", "sites", "geoms", "tendons", "keys",
+                 "pairs"):  # fmt: skip
         for entry in given[kind]:
             if not _finite(entry):
-                named = f" of {entry['name']!r}" if entry["name"] else ""
+                named = f" of {entry['name']!r}" if entry.get("name") else ""
                 raise ModelFileError(
                     f"{path} has a number{named}, among its {kind}, that is not finite"
                 )
-    if not _finite(given["gravity"]):
-        raise ModelFileError(f"the gravity of {path} is not finite")
-    return FileModel.of({**given, "unread": unread(path)})
+    for name in ("gravity", "density", "viscosity", "wind", "overriding"):
+        if not _finite(given[name]):
+            raise ModelFileError(f"the {name} of {path} is not finite")
 
 
 def _finite(value: Any) -> bool:
     if isinstance(value, dict):
-        return all(map(_finite, value.values()))  # pyright: ignore[reportUnknownArgumentType]
+        entries: dict[str, Any] = value
+        return all(
+            _finite(own) or (name in ENDS and _not_nan(own)) for name, own in entries.items()
+        )
     if isinstance(value, list):
         return all(map(_finite, value))  # pyright: ignore[reportUnknownArgumentType]
     return not isinstance(value, float) or isfinite(value)
+
+
+def _not_nan(ends: Sequence[float]) -> bool:
+    return not any(map(isnan, ends))
 
 
 def _model_of(path: Path, seconds: float) -> dict[str, Any]:
@@ -141,6 +168,11 @@ class _FileContents:
         self.open.append(name)
         if len(self.open) > DEEPEST:
             raise ModelFileError(f"{self.path} has more than {DEEPEST} nested elements")
+        for attribute, text in attributes.items():
+            if _has_no_number(attribute, text):
+                raise ModelFileError(
+                    f"{self.path} has {attribute}={text!r} in <{name}>, which is not finite"
+                )
         times = 1
         if name == "replicate":
             times = _whole(attributes.get("count", "1"))
@@ -163,6 +195,17 @@ class _FileContents:
     def refuses(self, *_: object) -> NoReturn:
         """Refuse anything that could grow without limit."""
         raise ModelFileError(f"{self.path} declares entities, which a model file does not need")
+
+
+def _has_no_number(attribute: str, text: str) -> bool:
+    """Return whether there is a "nan" among numbers, which MuJoCo takes for none being given."""
+    words = text.split()
+    if "nan" not in text.lower() or (len(words) == 1 and attribute != "mass"):
+        return False
+    try:
+        return any(isnan(float(word)) for word in words)
+    except ValueError:
+        return False
 
 
 def _whole(text: str) -> int:

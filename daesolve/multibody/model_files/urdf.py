@@ -28,12 +28,18 @@ def limited_joints(path: Path) -> frozenset[str]:
     Raises
     ------
     ModelFileError
-        A joint mimics itself, another that does not move or does not exist, or in a ring.
+        Two joints have one name; or one mimics itself, another that does not move or does not
+        exist, or in a ring.
     """
     root = ElementTree.parse(path).getroot()
     if root.tag != "robot":
         return frozenset()
-    joints = {joint.get("name", ""): joint for joint in root.iterfind("joint")}
+    joints: dict[str, ElementTree.Element] = {}
+    for joint in root.iterfind("joint"):
+        name = joint.get("name", "")
+        if name in joints:
+            raise ModelFileError(f"two joints of {path} are called {name!r}")
+        joints[name] = joint
     _check_mimics(path, joints)
     ranged = {name for name, joint in joints.items() if joint.get("type") in LIMITED}
     ends = {name: joints[name].find("limit") for name in ranged}

@@ -42,6 +42,12 @@ def thrown(
     return ds.multibody.read(written(tmp_path, text), **options)
 
 
+OVERRIDING = (
+    '<option o_margin="1.5" o_friction="0.3 0.2 0 0 0" o_solref="0.05 1">'
+    '<flag override="enable"/></option>'
+)
+
+
 def some_model(seed: int) -> str:
     """Return bodies within each other, with geoms that all touch as far as their bits allow."""
     random = np.random.default_rng(seed)
@@ -86,9 +92,9 @@ def some_model(seed: int) -> str:
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_pairs_are_watched_and_mixed_as_mujoco_does(tmp_path: Path, seed: int) -> None:
-    path = written(tmp_path, some_model(seed))
+@pytest.mark.parametrize(("seed", "option"), [*((n, "") for n in range(4)), (0, OVERRIDING)])
+def test_pairs_are_watched_and_mixed_as_mujoco_does(tmp_path: Path, seed: int, option: str) -> None:
+    path = written(tmp_path, some_model(seed).replace("<worldbody>", f"{option}<worldbody>"))
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)

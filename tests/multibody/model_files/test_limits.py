@@ -256,6 +256,16 @@ def test_ranges_without_a_place_are_refused(tmp_path: Path, joint: str, word: st
         ds.multibody.read(written(tmp_path, "odd", model(joint)))
 
 
+def test_a_range_may_be_open_at_one_end_or_at_both(tmp_path: Path) -> None:
+    pin = '<joint name="pin" axis="0 1 0" range="{}"/>'
+    below = ds.multibody.read(written(tmp_path, "below", model(pin.format("-0.5 inf"))))
+    (limit,) = (goal for goal in below.system().goals if isinstance(goal, ds.Contact))
+    assert limit.name == "pin_lower"
+    assert below.start_with({"pin_angle": 9.0})
+    nowhere = ds.multibody.read(written(tmp_path, "nowhere", model(pin.format("-inf inf"))))
+    assert not any(isinstance(goal, ds.Contact) for goal in nowhere.system().goals)
+
+
 def test_ranges_count_only_where_the_file_says_so(tmp_path: Path) -> None:
     off = '<joint name="pin" axis="0 1 0" range="-1 1" limited="false"/>'
     for text in (model(off), model(PIN, after='<option><flag limit="disable"/></option>')):
