@@ -98,6 +98,13 @@ def test_weight_that_no_actuator_takes_off_is_refused(tmp_path: Path) -> None:
             ds.multibody.read(path)
 
 
+def test_weight_that_a_range_of_forces_would_leave_is_refused(tmp_path: Path) -> None:
+    joint = 'actuatorgravcomp="true" actuatorfrcrange="-1 1"'
+    path = written(tmp_path, "lifted", text("", "", joint, GEARED, 0.6))
+    with pytest.raises(UnsupportedError, match="remove actuatorgravcomp, or actuatorfrcrange"):
+        ds.multibody.read(path)
+
+
 @pytest.mark.slow
 def test_a_weld_without_torques_lets_bodies_turn(tmp_path: Path) -> None:
     path = tmp_path / "weld.xml"

@@ -20,8 +20,8 @@ from daesolve.core.posing.inputs import Inputs
 from daesolve.multibody.model_files.assembly import ACTUATOR, Assembly
 from daesolve.multibody.model_files.freedoms import Freedom, FreedomForce, saturated
 from daesolve.multibody.model_files.left_out import Omissions
-from daesolve.multibody.model_files.model import FileActuator, FileModel
-from daesolve.multibody.model_files.tendons import TRANSMISSION, is_taken
+from daesolve.multibody.model_files.model import FileActuator, FileModel, FileTendon
+from daesolve.multibody.model_files.tendons import SITE, TRANSMISSION, is_taken
 
 JOINT, JOINT_IN_PARENT = 0, 1
 """MuJoCo's numbers of what an actuator acts on."""
@@ -128,12 +128,57 @@ def add_actuators(assembly: Assembly, omissions: Omissions) -> Inputs:
         force = _force(actuator, control, gear, freedom.place, freedom.rates[0])
         if actuator.force_limited:
             force = saturated(force, actuator.force_range)
-        freedom.drives.append(FreedomForce(name, gear * force))
-    idle = [free for free in assembly.freedoms.values() if not free.drives]
-    names = [free.joint.name or free.name for free in idle if free.joint.force_limited]
-    if names:
-        omissions.add("limits of forces at joints", *names)
+        freedom.drives.append(FreedomForce(name, force, gear))
+    passed = _hand_on(assembly)
+    limited = [(n, free) for n, free in assembly.freedoms.items() if free.joint.force_limited]
+    for kind, own in (
+        ("limits of forces at joints that tendons move", [f for n, f in limited if n in passed]),
+        ("limits of forces at joints", [f for n, f in limited if not f.drives and n not in passed]),
+    ):
+        if own:
+            omissions.add(kind, *[free.joint.name or free.name for free in own])
     return inputs
+
+
+def _hand_on(assembly: Assembly) -> set[int]:
+    """Hand drives of sums of joints on to these, if the forces of one are limited.
+
+    Returns
+    -------
+    passed
+        The numbers of the joints that driven tendons of other kinds move.
+    """
+    passed: set[int] = set()
+    for number, tendon in assembly.tendons.items():
+        entry = assembly.model.tendons[number]
+        if not tendon.drives:
+            continue
+        if tendon.joint.kind == "tendon":
+            passed |= _moved_by(assembly.model, entry)
+            continue
+        places = [(assembly.freedoms[int(joint)], float(factor))
+                  for joint, factor in zip(entry.over, entry.numbers, strict=True)]  # fmt: skip
+        if not any(freedom.joint.force_limited for freedom, _ in places):
+            continue
+        for freedom, factor in places:
+            for name, force in tendon.driven.items():
+                own = assembly.words.word(f"{name}_{freedom.name}", "share", ACTUATOR)
+                freedom.drives.append(FreedomForce(own, force, factor))
+        assembly.tendons[number] = replace(tendon, handed_on=True)
+    return passed
+
+
+def _moved_by(model: FileModel, tendon: FileTendon) -> set[int]:
+    """Return the numbers of the joints that move some of the sites of a tendon and not others."""
+    lines: list[set[int]] = []
+    for kind, site in zip(tendon.kinds, tendon.over, strict=True):
+        if kind == SITE:
+            line = [model.sites[int(site)].body]
+            while line[-1]:
+                line.append(model.bodies[line[-1]].parent)
+            lines.append(set(line))
+    bodies = set[int]().union(*lines) - set.intersection(*lines)
+    return {number for number, joint in enumerate(model.joints) if joint.body in bodies}
 
 
 def _motion(assembly: Assembly, actuator: FileActuator) -> Freedom:

@@ -459,13 +459,19 @@ def _angles(model: FileModel) -> Angles:
 
 
 def _check_lifting(model: FileModel, gravity: np.ndarray) -> None:
-    """Refuse weights that actuators would take off, where none of these acts."""
+    """Refuse weights that actuators would take off, where none of these acts, or not fully."""
     lifts = gravity.any() and any(body.weightless for body in model.bodies)
     through = [joint.name or f"number {n}" for n, joint in enumerate(model.joints) if joint.lifts]
     if lifts and through and (model.switched_off(NO_ACTUATION) or not model.actuators):
         raise UnsupportedError(
             f"the actuators of the joint {through[0]} should compensate gravity, but there are "
             "none, or they are switched off: remove actuatorgravcomp, or gravcomp"
+        )
+    bounded = [joint.name for joint in model.joints if joint.lifts and joint.force_limited]
+    if lifts and bounded:
+        raise UnsupportedError(
+            f"the range of forces of the joint {bounded[0]!r} would limit what compensates gravity "
+            "there, which is not supported: remove actuatorgravcomp, or actuatorfrcrange"
         )
 
 

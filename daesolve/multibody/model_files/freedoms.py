@@ -58,11 +58,19 @@ class FreedomForce:
     name
         A word.
     force
-        N or N m, an expression of inputs, positions and velocities.
+        N or N m, an expression of inputs, positions and velocities; before its gear.
+    gear
+        By which it acts.
     """
 
     name: str
     force: ca.SX
+    gear: float = 1.0
+
+    @property
+    def geared(self) -> ca.SX:
+        """The force along the freedom."""
+        return self.gear * self.force
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +95,11 @@ class Freedom:
         Whether limits keep a hinge within half a turn from its reference.
     half_turn
         The cosine of half the angle by which a ball is turned.
+    drives
+        What its actuators do.
+    handed_on
+        Whether its drives act on the joints that it is a sum of, where their ranges of forces
+        include them.
     """
 
     name: str
@@ -98,6 +111,7 @@ class Freedom:
     unique: bool = False
     half_turn: ca.SX | None = None
     drives: list[FreedomForce] = field(default_factory=list[FreedomForce])
+    handed_on: bool = False
 
     @property
     def turns(self) -> bool:
@@ -195,7 +209,7 @@ class Freedom:
             for rate, factor in zip(self.rates, joint.damping, strict=True)
             if factor
         ]
-        driven, rate = self._driven, self.rates[0]
+        driven, rate = {} if self.handed_on else self.driven, self.rates[0]
         forces += [AppliedForce(rate, force) for force in driven.values()]
         inertias = [
             GearedInertia(rate, float(rotor))
@@ -216,19 +230,31 @@ class Freedom:
             inertias=inertias,
             discrete=self.counted_from,
             events=self._counting(),
-            outputs={**self.outputs, **{f"{d.name}_force": (d.force, unit) for d in self.drives},
+            outputs={**self.outputs, **{f"{d.name}_force": (d.geared, unit) for d in self.drives},
                      **{f"{name}_force": (force, unit) for name, force in driven.items()}},
             meters={f"{name}_work": (force * rate, "J") for name, force in driven.items()},
         )  # fmt: skip
         return merged([own, *self._rubbing()])
 
     @property
-    def _driven(self) -> dict[str, ca.SX]:
-        """The forces of its drives by name; one for all of them where their sum saturates."""
+    def driven(self) -> dict[str, ca.SX]:
+        """The forces of its drives by name; one for all of them where their sum saturates.
+
+        That of a tendon is the sum before their gears, as in MuJoCo.
+        """
         if not self.drives or not self.joint.force_limited:
-            return {drive.name: drive.force for drive in self.drives}
+            return {drive.name: drive.geared for drive in self.drives}
+        name, bounds = f"{self.name}_actuation", self.joint.force_range
+        geared = sum((drive.geared for drive in self.drives), start=ca.SX(0))
+        if self.joint.kind not in ("tendon", "sum"):
+            return {name: saturated(geared, bounds)}
         whole = sum((drive.force for drive in self.drives), start=ca.SX(0))
-        return {f"{self.name}_actuation": saturated(whole, self.joint.force_range)}
+        gears = {drive.gear for drive in self.drives}
+        if len(gears) == 1:
+            return {name: gears.pop() * saturated(whole, bounds)}
+        low, high = bounds.tolist()
+        below = ca.if_else(whole < low, low / whole, 1)
+        return {name: geared * ca.if_else(whole > high, high / whole, below)}
 
     def _rubbing(self) -> list[Contribution]:
         """Return the dry friction along each of its velocities."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 import pytest
 import scipy
@@ -25,6 +26,21 @@ SERVO = """
     <motor name="push" joint="pin" gear="2" ctrlrange="-1 0.4"/>
   </actuator>
 </mujoco>"""
+SHARED = """
+<mujoco><option gravity="0 0 0"/><worldbody>
+  <site name="top" pos="0 0 1"/>
+  <body name="upper"><joint name="one" axis="0 1 0" {one}/><geom size="0.1" pos="0 0 -0.3"/>
+    <body name="lower" pos="0 0 -0.5"><joint name="two" axis="0 1 0" {two}/>
+      <geom size="0.1" pos="0 0 -0.3"/><site name="end" pos="0.1 0 -0.3"/></body></body>
+  </worldbody>
+  <tendon><fixed name="both" {both}>
+      <joint joint="one" coef="2"/><joint joint="two" coef="-0.7"/></fixed>
+    <spatial name="cord"><site site="top"/><site site="end"/></spatial></tendon>
+  <actuator><motor name="pull" tendon="both" gear="3"/>
+    <motor name="push" tendon="both" gear="{gear}"/>
+    <motor name="turn" joint="one" gear="-2"/>{cord}</actuator>
+</mujoco>"""
+RANGE = 'actuatorfrcrange="-3 2"'
 BOUNDED = 'actuatorfrcrange="-3 2.5"'
 MOMENT = 2.5
 
@@ -78,6 +94,48 @@ def test_a_saturated_servo_stays_with_mujoco(tmp_path: Path) -> None:
     # A step of 1e-4 s that passes a kink of the force is off by its square at most.
     assert run["pin_angle"][-1] == pytest.approx(float(data.qpos[0]), abs=1e-7)
     assert run["pin_rate"][-1] == pytest.approx(float(data.qvel[0]), abs=1e-7)
+
+
+@pytest.mark.slow_rows("both with one gear", "all")
+@pytest.mark.parametrize(
+    ("ranges", "gear"),
+    [
+        pytest.param({"both": RANGE}, 3, id="both with one gear"),
+        pytest.param({"both": RANGE}, -1.5, id="both"),
+        pytest.param({"two": RANGE}, 0.5, id="two"),
+        pytest.param({"one": RANGE, "two": RANGE, "both": RANGE}, -1.5, id="all"),
+    ],
+)
+def test_ranges_of_tendons_and_of_joints_limit_what_mujoco_limits(
+    tmp_path: Path, ranges: dict[str, str], gear: float
+) -> None:
+    places = {"one": "", "two": "", "both": "", "cord": ""} | ranges
+    path = written(tmp_path, "shared", SHARED.format(**places, gear=gear))
+    mechanism = ds.multibody.read(path)
+    assert not mechanism.left_out
+    both = mechanism.tendons["both"]
+    along = [sum(freedom.driven.values(), start=ca.SX(0)) for freedom in (
+        mechanism.freedoms["one"], mechanism.freedoms["two"], both)]  # fmt: skip
+    forces = ca.Function("forces", [mechanism.inputs.vector], [ca.vertcat(*along)])
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        data.ctrl[:] = random.normal(size=3) * 3
+        mujoco.mj_forward(model, data)
+        one, two, tendon = np.asarray(forces(data.ctrl)).ravel()
+        found = [one, two] if both.handed_on else [one + 2 * tendon, two - 0.7 * tendon]
+        assert found == pytest.approx(list(data.qfrc_actuator), abs=1e-12)
+
+
+def test_what_tendons_along_sites_do_at_joints_with_a_range_is_named(tmp_path: Path) -> None:
+    text = SHARED.format(
+        one="", two=RANGE, both="", gear=1, cord='<motor name="wind" tendon="cord"/>'
+    )
+    (entry,) = ds.multibody.read(written(tmp_path, "cord", text), contacts="none").left_out
+    assert str(entry).endswith(
+        "joints that tendons move (two); forces of actuators along tendons exceed them"
+    )
 
 
 def test_ranges_of_controls_that_are_switched_off_do_not_act(tmp_path: Path) -> None:
