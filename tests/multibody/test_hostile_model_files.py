@@ -8,6 +8,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import DaesolveError, ModelFileError
+from daesolve.multibody.model_files.parsing import places_of
 
 pytest.importorskip("mujoco")
 
@@ -138,6 +139,32 @@ def test_files_of_a_wider_directory_are_read_where_it_is_named(tmp_path: Path) -
 
 
 @pytest.mark.slow
+def test_shapes_of_packages_are_found_by_the_ends_of_their_names(tmp_path: Path) -> None:
+    home = tmp_path / "arm"
+    for folder in ("urdf", "meshes"):
+        (home / folder).mkdir(parents=True)
+    (home / "meshes" / "link.obj").write_text(
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    )
+    (tmp_path / "link.obj").write_text("elsewhere")
+    path = home / "urdf" / "arm.urdf"
+    path.write_text(
+        """<robot name="arm"><link name="base"/><link name="link"><inertial><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry>
+        <mesh filename="package://arm/meshes/link.obj"/></geometry></collision></link>
+        <joint name="pin" type="continuous"><parent link="base"/><child link="link"/></joint>
+        </robot>"""
+    )
+    mechanism = ds.multibody.read(path, within=home)
+    assert not mechanism.left_out
+    (geom,) = mechanism.assembly.model.geoms
+    assert len(geom.vertices) == 4
+    # In the directory of the file alone it is missing.
+    assert not places_of(path)
+    (path.parent / "link.obj").write_text("")
+    assert places_of(path) == {"package://arm/meshes/link.obj": str(path.parent / "link.obj")}
+
+
 def test_a_missing_shape_is_left_out_where_the_inertia_is_given(tmp_path: Path) -> None:
     inertia = '<inertial pos="0.1 0 0" mass="1" diaginertia="1 1 1"/>'
     path = tmp_path / "model.xml"

@@ -1,4 +1,4 @@
-"""Reads a model file in a separate process: `python child.py FILE`.
+"""Reads a model file in a separate process: `python child.py FILE PLACES`.
 
 A foreign file may need more memory than there is, or crash the parser. MuJoCo's parser is written
 in C++, and a crash ends the whole process. So it runs in a separate one, which prints its results
@@ -45,11 +45,11 @@ PARTS = {
 """By kind, what MuJoCo calls it, and its columns: NAME=COLUMN where MuJoCo calls one otherwise."""
 
 
-def main(path: str) -> None:
-    """Print the contents of a model file."""
+def main(path: str, places: str) -> None:
+    """Print the contents of a model file; see `specified`."""
     _limit_memory()
     try:
-        spec, model, missing = specified(Path(path))
+        spec, model, missing = specified(Path(path), json.loads(places))
         answer = {"model": {**extracted(model, missing), "reversed": _reversed(spec)}}
     except ImportError:
         answer = {"missing": "mujoco"}
@@ -71,13 +71,22 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def specified(path: Path) -> tuple[Any, Any, list[str]]:
+def specified(path: Path, places: dict[str, str]) -> tuple[Any, Any, list[str]]:
     """Return the specification of a file, which can be changed, the model, and missing files.
 
     Pictures are not needed, nor are the shapes of bodies whose inertia the model gives.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    places
+        Where the shapes are whose names are not paths.
     """
     mujoco: Any = importlib.import_module("mujoco")
     spec = mujoco.MjSpec.from_file(str(path))
+    for mesh in spec.meshes:
+        mesh.file = places.get(mesh.file, mesh.file)
     missing: list[str] = []
     for _ in range(MOST_MISSING):
         try:
@@ -302,4 +311,4 @@ def _of_tendon(model: Any, number: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

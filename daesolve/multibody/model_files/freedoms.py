@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import cos, inf
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -253,7 +254,7 @@ class Freedom:
         if len(gears) == 1:
             return {name: gears.pop() * saturated(whole, bounds)}
         low, high = bounds.tolist()
-        below = ca.if_else(whole < low, low / whole, 1)
+        below: Any = ca.if_else(whole < low, low / whole, 1)
         return {name: geared * ca.if_else(whole > high, high / whole, below)}
 
     def _rubbing(self) -> list[Contribution]:

@@ -6,12 +6,12 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, isnan
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 from xml.parsers import expat
 
 from daesolve.errors import MissingPackageError, ModelFileError
@@ -32,7 +32,7 @@ DEEPEST = 500
 ROOTS = {"mujoco": "MJCF", "robot": "URDF"}
 """The outermost elements of model files."""
 ANYWHERE = ("http://", "https://", "package://", "model://", "file://")
-"""Beginnings of names that are not paths, of which the parser takes the last part."""
+"""Beginnings of names that are not paths."""
 
 ENDS = ("range", "control_range", "force_range")
 """Numbers that may be infinite."""
@@ -60,7 +60,7 @@ def parsed(path: Path, within: Path | None = None, seconds: float = SECONDS) -> 
     """
     sources(path, within)
     limited = limited_joints(path)
-    given = _model_of(path, seconds)
+    given = _model_of(path, places_of(path, within), seconds)
     for joint in given["joints"]:
         joint["limited"] |= joint["name"] in limited
     _check_numbers(path, given)
@@ -94,7 +94,7 @@ def _check_numbers(path: Path, given: Mapping[str, Any]) -> None:
 
 def _finite(value: Any) -> bool:
     if isinstance(value, dict):
-        entries: dict[str, Any] = value
+        entries = cast("dict[str, Any]", value)
         return all(
             _finite(own) or (name in ENDS and _not_nan(own)) for name, own in entries.items()
         )
@@ -107,13 +107,13 @@ def _not_nan(ends: Sequence[float]) -> bool:
     return not any(map(isnan, ends))
 
 
-def _model_of(path: Path, seconds: float) -> dict[str, Any]:
+def _model_of(path: Path, places: Mapping[str, str], seconds: float) -> dict[str, Any]:
     child = Path(__file__).with_name("child.py")
     try:
         # MuJoCo writes its log to where it is run.
         with TemporaryDirectory() as place:
             done = subprocess.run(
-                [sys.executable, "-P", str(child), str(path.resolve())],
+                [sys.executable, "-P", str(child), str(path.resolve()), json.dumps(places)],
                 capture_output=True,
                 timeout=seconds,
                 check=False,
@@ -231,13 +231,8 @@ def sources(path: Path, within: Path | None = None) -> list[Path]:
         The file does not exist, or is not the XML of a model; it includes itself, or lies outside
         the directory; or there are more bodies than a mechanism may have.
     """
-    try:
-        path = path.resolve()
-        home = path.parent if within is None else within.resolve()
-    except (OSError, ValueError, RuntimeError) as error:  # a loop of links, a null character
-        raise ModelFileError(f"{str(path)!r} cannot be read: {error}") from None
-    contents: dict[Path, _FileContents] = {}
-    _gather(path, path.parent, home, (), contents)
+    path, home = _resolved(path, within)
+    contents = _contents_of(path, home)
     root = contents[path].root
     if root not in ROOTS:
         known = " or ".join(f"<{name}> ({kind})" for name, kind in ROOTS.items())
@@ -250,16 +245,67 @@ def sources(path: Path, within: Path | None = None) -> list[Path]:
             f"{path} has {count} bodies, but a model may have at most {MOST_BODIES}"
         )
     found = dict.fromkeys(contents)
-    folders = [path.parent, *(path.parent / f for file in contents.values() for f in file.folders)]
-    for name in (name for file in contents.values() for name in file.names):
-        found |= dict.fromkeys(_assets(path, home, folders, name))
+    for name, folders in _assets_of(path, contents):
+        found |= dict.fromkeys(_places(path, home, folders, name))
     return list(found)
 
 
-def _assets(path: Path, home: Path, folders: list[Path], name: str) -> list[Path]:
+def places_of(path: Path, within: Path | None = None) -> dict[str, str]:
+    """Return where the files are whose names in a model are not paths, as in `package://`.
+
+    Such a file is looked for by the last parts of its name, as many of them as fit, in the
+    directories of the model and those above.
+
+    Parameters
+    ----------
+    path, within
+        As in `sources`.
+    """
+    path, home = _resolved(path, within)
+    return {
+        name: str(place)
+        for name, folders in _assets_of(path, _contents_of(path, home))
+        if name.startswith(ANYWHERE)
+        for place in _places(path, home, folders, name)
+    }
+
+
+def _resolved(path: Path, within: Path | None) -> tuple[Path, Path]:
+    try:
+        path = path.resolve()
+        return path, path.parent if within is None else within.resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # a loop of links, a null character
+        raise ModelFileError(f"{str(path)!r} cannot be read: {error}") from None
+
+
+def _contents_of(path: Path, home: Path) -> dict[Path, _FileContents]:
+    contents: dict[Path, _FileContents] = {}
+    _gather(path, path.parent, home, (), contents)
+    return contents
+
+
+def _assets_of(
+    path: Path, contents: Mapping[Path, _FileContents]
+) -> Iterator[tuple[str, list[Path]]]:
+    """Yield the names of shapes and pictures, and the directories where they may be."""
+    folders = [path.parent, *(path.parent / f for file in contents.values() for f in file.folders)]
+    for file in contents.values():
+        for name in file.names:
+            yield name, folders
+
+
+def _places(path: Path, home: Path, folders: list[Path], name: str) -> list[Path]:
     """Return where a shape or picture may be that are there."""
-    plain = Path(name).name if name.startswith(ANYWHERE) else name
-    places = [(folder / plain).resolve() for folder in folders if plain and "\0" not in plain]
+    if name.startswith(ANYWHERE):
+        parts = PurePosixPath(name.partition("://")[2]).parts
+        above = [folder for folder in path.parent.parents if folder.is_relative_to(home)]
+        tried = [
+            (folder / Path(*parts[first:])).resolve()
+            for first in range(len(parts))
+            for folder in (*folders, *above)
+        ]
+        return [place for place in tried if place.is_relative_to(home) and place.is_file()][:1]
+    places = [(folder / name).resolve() for folder in folders if name and "\0" not in name]
     for place in places:
         if not place.is_relative_to(home):
             _leads_out(path, name, home)

@@ -18,6 +18,7 @@ from daesolve.errors import DaesolveError, MissingPackageError
 from daesolve.multibody.model_files.child import specified
 from daesolve.multibody.model_files.contacts import SLIDING, GeomPair
 from daesolve.multibody.model_files.left_out import LeftOut
+from daesolve.multibody.model_files.parsing import places_of
 
 UNNAMED = "daesolve geom number"
 
@@ -333,7 +334,7 @@ def compiled_with(path: Path, pairs: Sequence[GeomPair]) -> Any:
     pairs
         Those that touch.
     """
-    spec, model, _ = specified(path)
+    spec, model, _ = specified(path, places_of(path))
     wanted = {frozenset(pair.geoms): pair for pair in pairs}
     geoms = list(spec.geoms)
     for geom in geoms:
