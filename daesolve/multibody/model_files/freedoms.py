@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import cos, inf
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -254,8 +253,9 @@ class Freedom:
         if len(gears) == 1:
             return {name: gears.pop() * saturated(whole, bounds)}
         low, high = bounds.tolist()
-        below: Any = ca.if_else(whole < low, low / whole, 1)
-        return {name: geared * ca.if_else(whole > high, high / whole, below)}
+        low, high = (ca.if_else(past, end / whole, 1) for past, end in (
+            (whole < low, low), (whole > high, high)))  # fmt: skip
+        return {name: geared * low * high}
 
     def _rubbing(self) -> list[Contribution]:
         """Return the dry friction along each of its velocities."""
