@@ -8,7 +8,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import DaesolveError, ModelFileError
-from daesolve.multibody.model_files.parsing import places_of
+from daesolve.multibody.model_files.parsing import places_of, sources
 
 pytest.importorskip("mujoco")
 
@@ -57,6 +57,14 @@ TEXTS = {
     "without end": (WORLD.format(REPLICATED.format(10**9, BODY.format(0.1))), "bodies"),
     "includes nothing": ('<mujoco><include file="no.xml"/></mujoco>', "does not exist"),
     "includes itself": ('<mujoco><include file="model.xml"/></mujoco>', "within itself"),
+    "attaches itself": (
+        '<mujoco><asset><model name="m" file="model.xml"/></asset></mujoco>',
+        "within itself",
+    ),
+    "attaches from elsewhere": (
+        '<mujoco><asset><model name="m" file="../m.xml"/></asset></mujoco>',
+        "lies outside",
+    ),
     "leads out": ('<mujoco><include file="../../etc/passwd"/></mujoco>', "lies outside"),
     "leads out from the root": ('<mujoco><include file="/etc/passwd"/></mujoco>', "lies outside"),
     "shape leads out": (NEEDED.format("../../etc/passwd", ""), "lies outside"),
@@ -115,6 +123,21 @@ def test_includes_in_a_ring_are_refused(tmp_path: Path) -> None:
         (tmp_path / f"{one}.xml").write_text(f'<mujoco><include file="{other}.xml"/></mujoco>')
     with pytest.raises(ModelFileError, match="within itself"):
         ds.multibody.read(tmp_path / "a.xml")
+
+
+def test_models_that_are_attached_are_sources_with_their_own_shapes(tmp_path: Path) -> None:
+    inner = tmp_path / "legs" / "leg.xml"
+    (inner.parent / "meshes").mkdir(parents=True)
+    asset = '<mujoco><compiler meshdir="meshes"/><asset><mesh file="{}"/></asset></mujoco>'
+    inner.write_text(asset.format("foot.stl"))
+    shape = inner.parent / "meshes" / "foot.stl"
+    shape.write_text("")
+    path = tmp_path / "model.xml"
+    path.write_text('<mujoco><asset><model file="legs/leg.xml"/></asset></mujoco>')
+    assert sources(path) == [path, inner, shape]
+    inner.write_text(asset.format("../../../foot.stl"))
+    with pytest.raises(ModelFileError, match="lies outside"):
+        ds.multibody.read(path)
 
 
 @pytest.mark.parametrize("given", ["absent.xml", "", ".", "a\0b.xml", None, 3, b"model.xml"])

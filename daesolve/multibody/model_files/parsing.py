@@ -141,12 +141,14 @@ class _FileContents:
 
     Parameters
     ----------
-    path
-        Of the file.
+    path, base
+        Of the file, and the directory from which its names of others count.
     repeated
         How often what is open now is repeated, for each open element.
+    included, attached
+        The names of files that are parts of it, and of whole models.
     names
-        The values of attributes `file` and `filename`, those of includes apart.
+        The values of other attributes `file` and `filename`.
     folders
         Where the compiler looks for shapes and pictures.
     bodies
@@ -154,9 +156,11 @@ class _FileContents:
     """
 
     path: Path
+    base: Path
     open: list[str] = field(default_factory=list[str])
     repeated: list[int] = field(default_factory=lambda: [1])
     included: list[str] = field(default_factory=list[str])
+    attached: list[str] = field(default_factory=list[str])
     names: list[str] = field(default_factory=list[str])
     folders: list[str] = field(default_factory=list[str])
     root: str = ""
@@ -181,6 +185,8 @@ class _FileContents:
             self.bodies += self.repeated[-1]
         if name == "include":
             self.included.append(attributes.get("file", ""))
+        elif name == "model" and "file" in attributes:
+            self.attached.append(attributes["file"])
         else:
             self.names += [attributes[key] for key in ("file", "filename") if key in attributes]
         if name == "compiler":
@@ -245,7 +251,7 @@ def sources(path: Path, within: Path | None = None) -> list[Path]:
             f"{path} has {count} bodies, but a model may have at most {MOST_BODIES}"
         )
     found = dict.fromkeys(contents)
-    for name, folders in _assets_of(path, contents):
+    for name, folders in _assets_of(contents):
         found |= dict.fromkeys(_places(path, home, folders, name))
     return list(found)
 
@@ -264,7 +270,7 @@ def places_of(path: Path, within: Path | None = None) -> dict[str, str]:
     path, home = _resolved(path, within)
     return {
         name: str(place)
-        for name, folders in _assets_of(path, _contents_of(path, home))
+        for name, folders in _assets_of(_contents_of(path, home))
         if name.startswith(ANYWHERE)
         for place in _places(path, home, folders, name)
     }
@@ -284,12 +290,14 @@ def _contents_of(path: Path, home: Path) -> dict[Path, _FileContents]:
     return contents
 
 
-def _assets_of(
-    path: Path, contents: Mapping[Path, _FileContents]
-) -> Iterator[tuple[str, list[Path]]]:
+def _assets_of(contents: Mapping[Path, _FileContents]) -> Iterator[tuple[str, list[Path]]]:
     """Yield the names of shapes and pictures, and the directories where they may be."""
-    folders = [path.parent, *(path.parent / f for file in contents.values() for f in file.folders)]
+    folders_by_base: dict[Path, list[Path]] = {}
     for file in contents.values():
+        folders = folders_by_base.setdefault(file.base, [file.base])
+        folders += [file.base / folder for folder in file.folders]
+    for file in contents.values():
+        folders = folders_by_base[file.base]
         for name in file.names:
             yield name, folders
 
@@ -326,19 +334,20 @@ def _gather(
         raise ModelFileError(f"{above[0]} includes {path.name} within itself")
     if path in contents:
         return
-    contents[path] = _scan(path)
-    for name in contents[path].included:
+    own = contents[path] = _scan(path, base)
+    for name in (*own.included, *own.attached):
         inner = (base / name).resolve()
         if not inner.is_relative_to(home):
             _leads_out(path, name, home)
         if not inner.is_file():
             raise ModelFileError(f"{path} includes {name!r}, which does not exist")
-        _gather(inner, base, home, (*above, path), contents)
+        its_base = inner.parent if name in own.attached else base
+        _gather(inner, its_base, home, (*above, path), contents)
 
 
-def _scan(path: Path) -> _FileContents:
+def _scan(path: Path, base: Path) -> _FileContents:
     content = _content(path)
-    contents = _FileContents(path)
+    contents = _FileContents(path, base)
     reader = expat.ParserCreate()
     reader.StartElementHandler = contents.begins
     reader.EndElementHandler = contents.ends
