@@ -26,7 +26,7 @@ import numpy as np
 from daesolve.contact.complementarity.horizontal import HorizontalComplementarity
 from daesolve.contact.complementarity.policies import solve
 from daesolve.contact.laws.contact_functions import gaps_at_zero, references_of
-from daesolve.contact.laws.frictional_instant import respond_to_pushes
+from daesolve.contact.laws.frictional_instant import respond_to_pushes, sizes_of_pulls
 from daesolve.contact.laws.unloaded import (
     CHANGED,
     TIED,
@@ -35,6 +35,7 @@ from daesolve.contact.laws.unloaded import (
     moment_of,
     slack_of,
     steps_from,
+    typical_loads,
 )
 from daesolve.contact.posing.contact_rows import contacts_in
 from daesolve.core.equations.dynamics import Dynamics
@@ -77,12 +78,14 @@ Reactions = Callable[[np.ndarray, np.ndarray, float, float], np.ndarray]
 class _Response:
     """How gaps answer: gap'' = matrix N + q.
 
-    `normal` is the matrix without friction, `size` the sum of the sizes of the terms of q.
+    `normal` is the matrix without friction, `size` the sum of the sizes of the terms of q, and
+    `terms` that of its parts by each load on the bodies.
     """
 
     matrix: np.ndarray
     normal: np.ndarray
     size: np.ndarray
+    terms: np.ndarray
 
 
 class ContactChanges:
@@ -266,10 +269,11 @@ class ContactChanges:
         """
         time, _, zero = place[0], *near[1:]
         response = self._response(*place, closed)
-        typical = response.size / np.abs(np.diag(response.normal))
-        typical[typical == 0.0] = 1.0
-        pull, size = float(np.max(response.size)), np.maximum(TIED * typical, zero[closed])
+        pull = float(np.max(response.size))
         found = loads(0.0, pull)[closed]
+        terms = response.terms + np.abs(response.matrix) @ np.abs(found)
+        typical = typical_loads(response.normal, terms)
+        size = np.maximum(TIED * typical, zero[closed])
         tied, idle = np.abs(found) <= size, np.zeros(len(found), dtype=bool)
         slack = np.zeros(len(closed))
         if tied.any():
@@ -365,9 +369,9 @@ class ContactChanges:
         caused = gaps @ found[:, :-1]
         if _smallest(caused[:, len(own) :]) < INDEPENDENT:
             raise self._undetermined_error(time, among)
-        return _Response(
-            caused[:, : len(own)], caused[:, len(own) :], np.abs(gaps) @ np.abs(free) + np.abs(bias)
-        )
+        size = np.abs(gaps) @ np.abs(free) + np.abs(bias)
+        terms = np.maximum(size, sizes_of_pulls(gaps, parts))
+        return _Response(caused[:, : len(own)], caused[:, len(own) :], size, terms)
 
 
 class ContactLaw(SwitchingLaw):

@@ -78,6 +78,8 @@ class TouchingContacts:
         (nv,) those of the bodies without reactions of what touches.
     borne
         (reactions,) those of all other constraints then.
+    terms
+        (n,) the sizes of the terms of the accelerations of gaps, one for each load on the bodies.
     """
 
     time: float
@@ -90,6 +92,7 @@ class TouchingContacts:
     size: np.ndarray
     accelerations: np.ndarray
     borne: np.ndarray
+    terms: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,6 +289,7 @@ class ContactNumbers:
         """Return p with these contacts closed and stuck, all others open, and nothing shared."""
         p = p.copy()
         p[self.holds], p[self.slacks] = closed[: self.count], 0.0
+        p[self.follows] = 0.0
         p[self.slides] = 0.0
         p[self._splits] = 0.0
         p[self.sticks] = closed[self.rubs, None]
@@ -304,6 +308,11 @@ class ContactNumbers:
         found = self.held(p)
         found[self._may_rest] |= p[self.rests] == 1.0
         return found
+
+    def following(self, p: np.ndarray) -> np.ndarray:
+        """Return which contacts are kept closed by others, without a load: (n,)."""
+        none = np.zeros(len(self.names) - self.count, dtype=bool)
+        return np.concatenate([p[self.follows] == 1.0, none])
 
     def held(self, p: np.ndarray) -> np.ndarray:
         """Return which contacts have a constraint on their gap, or a given load: (n,)."""
@@ -384,8 +393,9 @@ class ContactNumbers:
         rates_free = jacobian @ free + bias.ravel()
         kept, borne = kept[:, :-1], kept[:, -1]
         found = TouchingContacts(
-            time, which, contacts, rates_free, jacobian, thrown, kept, size, free, borne
-        )
+            time, which, contacts, rates_free, jacobian, thrown, kept, size, free, borne,
+            sizes_of_pulls(jacobian[: len(which)], parts),
+        )  # fmt: skip
         return self.pressed(place, found, np.zeros(len(size)))
 
     def at_impact(
@@ -421,6 +431,15 @@ class ContactNumbers:
         own = which[which < self.count]
         gaps[which < self.count] = table[np.array(self._gaps, dtype=int)[own]]
         return np.vstack([gaps, *tangents])
+
+
+def sizes_of_pulls(gaps: np.ndarray, parts: dict[str, np.ndarray]) -> np.ndarray:
+    """Return how much of the accelerations of gaps (n, nv) comes from loads that may cancel, (n,).
+
+    `parts` is `dynamics.matrices` there. In a fall all loads on a robot together turn no joint.
+    """
+    moved = np.abs(np.linalg.inv(parts["mass"])) @ np.abs(parts["force"].ravel())
+    return np.asarray(np.abs(gaps) @ moved, dtype=np.float64)
 
 
 def respond_to_pushes(

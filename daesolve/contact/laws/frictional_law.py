@@ -118,7 +118,8 @@ class FrictionalContactLaw(SwitchingLaw):
         springs = setting.choices.springs
         self._collisions = CollisionResolver(self._numbers, setting.choices, springs=springs)
         self._let_go = LettingGo(setting)
-        self._unloaded = UnloadedContacts(self._numbers, self._functions.rate, self._lost)
+        own = self._lost, self._closing
+        self._unloaded = UnloadedContacts(self._numbers, self._functions.rate, *own)
         brakes = [setting.dynamics.rows[brake.row].name for brake in self._numbers.brakes]
         self._kicks = LEFT_OVER * np.array([setting.scales.get(name, 1.0) for name in brakes])
 
@@ -161,7 +162,7 @@ class FrictionalContactLaw(SwitchingLaw):
         at_zero, zeros = gaps_at_zero(book, self._closing, gaps, fired)
         met, zero = self._of_all(at_zero, False), self._of_all(zeros, TOUCHING)
         closing = self._of_all(np.isin(self._closing, list(fired)), False)
-        met |= self._of_all(p[self._numbers.follows] == 1.0, False)
+        met |= self._numbers.following(p)
         count = self.dynamics.x.numel()
         place = DecisionState(time, x[:count], x[count:], p)
         rates = self._numbers.rates(place)
@@ -301,7 +302,7 @@ class FrictionalContactLaw(SwitchingLaw):
                 rest=rests and not self._functions.timed,
             )
         ]
-        likely, slack = self._unloaded.likely_modes(place, instant, modes, book, zero)
+        likely, slack = self._unloaded.likely_modes(place, instant, modes, book, answer.reactions)
         mode = likely[0]
         if len(likely) > 1:
             mode = self._agreeing_mode(place, likely, book, instant, zero)

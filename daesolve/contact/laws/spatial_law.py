@@ -120,7 +120,7 @@ class SpatialContactLaw(FrictionalContactLaw):
         alone = not (blown or new) and {*fired} <= self._own
         where = replace(place, p=self._with_own_directions(place.p, gone, blown, rates))
         p_after = self._next_spatial_mode(where, closed, rates, (gives, alone), book, zero)
-        now = p_after[self._numbers.holds] == 1.0
+        now = self._numbers.closed(p_after) | self._numbers.following(p_after)
         if not are_split(self._numbers) and are_chosen(self._numbers, p_after, now):
             book.carried.said.setdefault(chosen_among(self._numbers, closed), time)
         turned = stopped & (rates.static_friction > 0.0), arrival.fires_any(self._halting)
@@ -137,7 +137,7 @@ class SpatialContactLaw(FrictionalContactLaw):
     def _closed_contacts(
         self, place: DecisionState, p: np.ndarray, touching: np.ndarray, rates: Rates
     ) -> np.ndarray:
-        return self._numbers.closed(p)
+        return self._numbers.closed(p) | self._numbers.following(p)
 
     def _rests(self, place: DecisionState, zero: np.ndarray) -> bool:
         """Return whether nothing moves on closed contacts that stick, and nothing begins to."""
@@ -301,7 +301,7 @@ class SpatialContactLaw(FrictionalContactLaw):
                 )
             ]
         ]
-        modes, slack = self._unloaded.likely_modes(place, instant, modes, book, zero)
+        modes, slack = self._unloaded.likely_modes(place, instant, modes, book, answer.reactions)
         chosen = modes[0]
         if len(modes) > 1:
             chosen = self._agreeing_mode(place, modes, book, instant, zero)

@@ -191,7 +191,8 @@ def _held(
     for k in _idle(instant, courses, slips, (kept, chosen), rows):
         closed.remove(k)
         kept.remove(k)
-        p[numbers.holds[int(instant.which[k])]] = 0.0
+        contact = int(instant.which[k])
+        p[numbers.holds[contact]], p[numbers.follows[contact]] = 0.0, 1.0
         chosen = independent(contacts.matrix, kept, rows)
     for row in chosen:
         k, direction = divmod(row - contacts.count, 2)

@@ -116,6 +116,15 @@ def moment_of(length: float, pull: float) -> float:
     return float(np.sqrt(1e12 * length / pull)) if pull > 0.0 else 1.0
 
 
+def typical_loads(matrix: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """Return the sizes of loads, (n,) N, with which terms of accelerations of gaps compare, m/s^2.
+
+    `matrix` is the response of gaps to their loads. Without any terms they are one.
+    """
+    typical = terms / np.abs(np.diag(matrix))
+    return np.where(typical > 0.0, typical, 1.0)
+
+
 def slack_of(loads: np.ndarray, sizes: np.ndarray, zeros: np.ndarray) -> np.ndarray:
     """Return what loads of zero may fall by rounding, (n,) N.
 
@@ -132,12 +141,16 @@ class UnloadedContacts:
 
     Parameters
     ----------
-    numbers, rate, lost
-        The contacts, the rate of the state, and the guards of their loads.
+    numbers, rate
+        The contacts, and the rate of the state.
+    lost, closing
+        The guards of their loads and of their gaps.
     """
 
-    def __init__(self, numbers: ContactNumbers, rate: Evaluator, lost: np.ndarray) -> None:
-        self._numbers, self._rate, self._lost = numbers, rate, lost
+    def __init__(
+        self, numbers: ContactNumbers, rate: Evaluator, lost: np.ndarray, closing: np.ndarray
+    ) -> None:
+        self._numbers, self._rate, self._lost, self._closing = numbers, rate, lost, closing
 
     def likely_modes(
         self,
@@ -145,7 +158,7 @@ class UnloadedContacts:
         instant: TouchingContacts,
         modes: Sequence[np.ndarray],
         book: GuardBook,
-        zero: np.ndarray,
+        borne: np.ndarray,
     ) -> tuple[Sequence[np.ndarray], np.ndarray]:
         """Return the modes in which contacts without a load do what its first change says.
 
@@ -156,14 +169,14 @@ class UnloadedContacts:
         ----------
         place, instant, modes, book
             The place, what touches, in which modes it may continue, and the history of the guards.
-        zero
-            What counts as zero of gaps.
+        borne
+            The reactions of what touches.
         """
         holds, own = self._numbers.holds, instant.which[instant.which < self._numbers.count]
         sizes, slack = np.ones(len(holds)), np.zeros(len(holds))
-        responses = np.diag(instant.contacts.matrix)[: len(own)]
-        typical = instant.size[: len(own)] / np.abs(responses)
-        sizes[own] = np.where(typical > 0.0, typical, 1.0)
+        count, matrix = len(own), instant.contacts.matrix[: len(own)]
+        terms = np.maximum(instant.size[:count], instant.terms[:count])
+        sizes[own] = typical_loads(matrix, terms + np.abs(matrix) @ np.abs(borne))
         pull = float(np.max(instant.size))
         whole = max(modes, key=lambda mode: float(np.sum(mode[holds])))
 
@@ -176,7 +189,8 @@ class UnloadedContacts:
         if not tied.any():
             return modes, slack
         slack[tied] = slack_of(now, sizes, zeros)[tied]
-        moment = moment_of(float(np.max(zero, initial=TOUCHING)), pull)
+        zero = float(np.max(book.tolerances[self._closing], initial=TOUCHING))
+        moment = moment_of(zero, pull)
         changes = first_changes(loads, tied, CHANGED * sizes, steps_from(place.time, moment))
         stays = changes >= 0.0
         likely = [mode for mode in modes if np.all((mode[holds] == 1.0)[tied] == stays[tied])]

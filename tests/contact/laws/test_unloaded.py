@@ -137,3 +137,28 @@ def test_first_changes_tell_powers_from_rounding():
     assert np.sign(found).tolist() == [-1.0, 1.0, -1.0, 0.0]
     # After one and the same step a higher power is smaller.
     assert np.all(np.diff(np.abs(found)) < 0.0)
+
+
+def test_joints_at_their_limits_bear_nothing_while_a_chain_falls():
+    """Two rods hinged to each other and to a mass, at limits that gravity would not hold still."""
+    q = ds.coordinates(z="m", a=ds.ANGLE, b=ds.ANGLE)
+    first = ca.vertcat(ca.sin(q.a), q.z - ca.cos(q.a))
+    second = first + ca.vertcat(ca.sin(q.a + q.b), -ca.cos(q.a + q.b))
+    kinetic, potential = q.dot.z**2 / 2, GRAVITY * q.z
+    for mass, place in ((0.7, first), (0.3, second)):
+        speed = ca.jtimes(place, q.vector, q.dot.vector)
+        kinetic += mass * ca.sumsqr(speed) / 2
+        potential += mass * GRAVITY * place[1]
+    limits = {"hip": 0.3 - q.a, "knee": 0.5 - q.b}
+    chain = ds.MechanicalSystem(
+        q,
+        kinetic=kinetic,
+        potential=potential,
+        goals=[ds.Contact(name, gap, closed=False, unit="N m") for name, gap in limits.items()],
+    )
+    run = ds.solve(chain, 2.0, {"z": 0.0, "a": 0.3, "b": 0.5})
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert [(e.name, e.time) for e in run.events] == [("hip_closed", 0.0), ("knee_closed", 0.0)]
+    assert run.audit().holds, str(run.audit())
+    assert run.end_state["z"] == pytest.approx(-GRAVITY * 2.0, abs=1e-12)
+    assert [run.end_state["a"], run.end_state["b"]] == pytest.approx([0.3, 0.5], abs=1e-14)
