@@ -82,7 +82,12 @@ def tables(found: list[Measurement]) -> str:
         if one.left_out and one.kind == "rigid"
     ]
     parts += ["Left out:\n\n" + "\n".join(gone)] if gone else []
-    failed = [f"- {one.name}, {_said(one)}: {one.reason}" for one in found if one.reason]
+    failed = [
+        # The sentences that follow list numbers, or say what to change.
+        f"- {one.name}, {_said(one)}: {one.reason.split(';')[0]}"
+        for one in found
+        if one.reason
+    ]
     parts += ["Without a result:\n\n" + "\n".join(failed)] if failed else []
     return "\n\n".join(parts)
 

@@ -23,6 +23,7 @@ from daesolve.contact.decisions.answers import (
     ContactState,
     States,
     not_preceded,
+    residual_of,
 )
 from daesolve.contact.decisions.many_contacts import newton_answer
 from daesolve.contact.decisions.refinement import SAME, certified, crept_answer
@@ -36,6 +37,8 @@ ROUNDING = 1e-13
 """Coefficients of a polynomial below this, relative to the largest, count as zero."""
 ON_CIRCLE = 1e-6
 """The distance of a root from the unit circle within which it is tried as a direction."""
+FAR = 1e-2
+"""A state of a single contact is not looked at closely if it violates a condition by more."""
 MOST_SEARCHED = 5
 """The number of contacts up to which answers are sought from several starts."""
 
@@ -49,7 +52,13 @@ def spatial_answers(problem: ScaledProblem) -> tuple[tuple[ContactSolution, ...]
         A problem in its own units.
     """
     if problem.contacts.count == 1:
-        found = [certified(problem, states, guess) for states, guess in _single(problem)]
+        # They are exact but for the rounding of roots: what is far off is no answer.
+        near = [
+            (states, guess)
+            for states, guess in _single(problem)
+            if residual_of(problem, guess, states) <= FAR
+        ]
+        found = [certified(problem, states, guess) for states, guess in near]
         return not_preceded(problem, _different(problem, found)), True
     unique = is_only_motion(problem)
     if problem.contacts.count > MOST_SEARCHED:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, root
 
-from daesolve.contact.decisions import Contacts, ContactState, decide, newton, poisson
+from daesolve.contact.decisions import Contacts, ContactState, decide, newton, poisson, spatial
 from daesolve.errors import ContactError
 from tests.contact.decisions.bodies import double_pendulum
 
@@ -221,3 +221,19 @@ def test_a_direction_in_which_joints_let_nothing_slip_has_no_part_in_a_decision(
     assert abs(pull) < 2.0 * push
     assert answer.normal == pytest.approx([0.0, 0.0, push], abs=1e-12)
     assert np.asarray(answer.tangential)[2] == pytest.approx([pull, 0.0], abs=1e-12)
+
+
+def test_a_single_contact_has_the_answers_to_which_any_state_leads(monkeypatch):
+    """States that are far from any answer are not looked at; from them, too, no other is found."""
+    random = np.random.default_rng(5)
+    for _ in range(60):
+        rows, friction = random.normal(size=(3, 4)), random.choice([0.1, 0.5, 1.0, 2.0])
+        contacts = Contacts(rows @ rows.T, np.array([friction]), directions=2)
+        free = random.normal(size=3) * 10.0 ** random.uniform(-3.0, 1.0, 3) - [1.0, 0.0, 0.0]
+        found = decide(contacts, free).answers
+        with monkeypatch.context() as patch:
+            patch.setattr(spatial, "FAR", np.inf)
+            wanted = decide(contacts, free).answers
+        assert [answer.states for answer in found] == [answer.states for answer in wanted]
+        for answer, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(answer.reactions, other.reactions, rtol=1e-12, atol=1e-13)
