@@ -95,6 +95,7 @@ GROUPS = {
         "tripod",
         "free-roller",
         "quadruped",
+        "biped",
         "gripper",
     ],
     "Periodic motions": [
@@ -135,7 +136,7 @@ IN_DEPTH = {
         "spinning-top",
         "pendulum-chain",
     ],
-    "robot-problems": ["quadruped", "gripper"],
+    "robot-problems": ["quadruped", "biped", "gripper"],
     "omni-friction": ["omni-friction", "omni-inertialess"],
     "omni-rolling": ["omni-rolling"],
     "omni-laws": ["omni-laws"],
