@@ -36,6 +36,10 @@ FEWER = 4
 """How many segments are joined into one."""
 LEAST_ROWS = 4
 """A segment has at least so many rows of data."""
+COARSE = 3.0
+"""How many times the roughness of the data the fit of a beginning may leave."""
+TINY = 1e-9
+"""The roughness of a column that does not change, relative to its size."""
 INWARD = 0.9
 """How much of the way to a bound a tried step may go."""
 MOST_STEPS = 60
@@ -123,16 +127,15 @@ class ParameterFitting:
         NoFitError
             The fit does not converge, or there is no motion for the start values.
         """
-        unknowns, beginnings = self.start, 0
         if single is not None and segments is None:
-            unknowns, beginnings = self._grown()
+            return self._grown()
         if segments is None:
-            segments = 1 if single is not None else self._sufficient()
-        count, shooting = segments, self._divided(unknowns, segments)
+            segments = self._sufficient()
+        unknowns, count, shooting = self.start, segments, self._divided(self.start, segments)
         while True:
             unknowns, values, residuals, bound = self._solved(shooting, unknowns)
             if not len(shooting.sizes):
-                return Fit(unknowns, residuals, segments, beginnings, bound)
+                return Fit(unknowns, residuals, segments, 0, bound)
             count //= FEWER
             shooting = self._joined(shooting, values, residuals, count)
 
@@ -147,19 +150,28 @@ class ParameterFitting:
         unknowns, _, residuals, bound = self._solved(self.whole, fit.values)
         return replace(fit, values=unknowns, residuals=residuals, bound=bound)
 
-    def _grown(self) -> tuple[np.ndarray, int]:
-        """Return the unknowns from ever longer beginnings of the motions, and their number."""
-        unknowns, share, count = self.start, 0.0, 0
+    def _grown(self) -> Fit:
+        """Return the best fit, by way of ever longer beginnings of the motions.
+
+        A beginning is too long if the test fails, or if what it leaves is much more than the
+        roughness of the data, as at a local minimum. It is then halved, as far as possible.
+        """
+        unknowns, share, count, usual = self.start, 0.0, 0, 1.0
         rows = max(len(model.data.times) for model in self.models)
         least = max(LEAST_ROWS / rows, 1 / MOST_SEGMENTS)
         while True:
             more = 1.0 - share
-            while not self._contracts(self._begun(share + more), unknowns) and more > least:
+            while True:
+                shooting, shortest = self._begun(share + more), more <= least
+                if shortest or self._contracts(shooting, unknowns):
+                    found, _, residuals, bound = self._solved(shooting, unknowns)
+                    left = _relative_misfit(shooting, residuals)
+                    if shortest or left <= COARSE * usual:
+                        break
                 more = max(more / 2, least)
-            share += more
+            unknowns, share, usual = found, share + more, max(usual, left)
             if share >= 1.0:
-                return unknowns, count
-            unknowns = self._solved(self._begun(share), unknowns)[0]
+                return Fit(unknowns, residuals, 1, count, bound)
             count += 1
 
     def _begun(self, share: float) -> JointShooting:
@@ -310,6 +322,18 @@ def _joined_alone(motion: Shooting, values: np.ndarray, residuals: Residuals) ->
         )
     ]
     return replace(motion, nodes=nodes[FEWER - 1 :: FEWER])
+
+
+def _relative_misfit(shooting: JointShooting, residuals: JointResiduals) -> float:
+    """Return what a fit leaves, relative to the noise and the roughness of the data."""
+    squares: list[np.ndarray] = []
+    for motion, part in zip(shooting.motions, residuals.motions, strict=True):
+        data = motion.model.data
+        for name, rough in data.roughness.items():
+            scale = max(rough, data.noise.get(name, 0.0), TINY * data.sizes[name])
+            gaps = data.apart(name, part.outputs[name])[data.present(name)]
+            squares.append((gaps / scale) ** 2)
+    return float(np.sqrt(np.mean(np.concatenate(squares))))
 
 
 def _held(shooting: JointShooting, count: int) -> np.ndarray:

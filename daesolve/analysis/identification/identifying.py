@@ -328,10 +328,7 @@ def _assembled(
     slopes = fit.residuals.slopes * (scale / np.sqrt(weights))[:, None]
     free = fit.bound == 0
     known = identifiability(slopes[:, free], fit.values[free], weights) if np.any(free) else None
-    covariance, sharpness = np.zeros((len(free), len(free))), np.ones(len(free))
-    if known is not None:
-        covariance[np.ix_(free, free)] = known.covariance
-        sharpness[free] = known.sharpness
+    covariance, sharpness = _of_all(free, known)
     experiments = tuple(
         _experiment(motion.model, part, own)
         for motion, part, own in zip(
@@ -345,9 +342,6 @@ def _assembled(
     finite = np.where(np.isfinite(deviations) & (deviations > 0.0), deviations, np.nan)
     factor = _quantile(None if all(model.data.noise for model in models) else freedom)
     half = factor * deviations
-    with np.errstate(divide="ignore", invalid="ignore"):
-        digits = np.floor(-np.log10(half / np.abs(fit.values)))
-    digits = np.where(np.isnan(digits), FULL, np.clip(digits, 0, FULL)).astype(int)
     return Identification(
         names=names,
         units=_units_of(task),
@@ -355,7 +349,7 @@ def _assembled(
         deviations=deviations,
         low=fit.values - half,
         high=fit.values + half,
-        digits=digits,
+        digits=_digits(half, fit.values),
         correlations=covariance / np.outer(finite, finite),
         experiments=experiments,
         cost=cost,
@@ -373,6 +367,22 @@ def _assembled(
             float(scale[0] * math.sqrt(sharpness[place])),
         ),
     )
+
+
+def _of_all(free: np.ndarray, known: Identifiability | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return covariance and sharpness of all unknowns; those at a bound do not vary."""
+    covariance, sharpness = np.zeros((len(free), len(free))), np.ones(len(free))
+    if known is not None:
+        covariance[np.ix_(free, free)] = known.covariance
+        sharpness[free] = known.sharpness
+    return covariance, sharpness
+
+
+def _digits(half: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return how many decimal digits of values the halves of their intervals leave."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        digits = np.floor(-np.log10(half / np.abs(values)))
+    return np.where(np.isnan(digits), FULL, np.clip(digits, 0, FULL)).astype(int)
 
 
 def _experiment(model: Model, part: Residuals, levels: Mapping[str, float]) -> ExperimentFit:

@@ -30,6 +30,8 @@ TIME = "time"
 THOUSAND = 1e3
 """The factor between a unit and the next with another prefix."""
 HALF_TURN = math.pi
+MEDIAN = 0.6744897501960817
+"""The median size of a normal variable with the deviation 1."""
 Noise = float | Mapping[str, float] | None
 """The standard deviation of a measurement: of all columns, by column, or to be estimated."""
 Missing = Literal["refuse", "skip"]
@@ -89,6 +91,29 @@ class Measurements:
         if name in self.turning:
             gap = gap - 2 * HALF_TURN * np.round(gap / (2 * HALF_TURN))
         return gap
+
+    @property
+    def roughness(self) -> dict[str, float]:
+        """By how much a value of each column differs from the line through its two neighbours.
+
+        It is that of most values, in terms of a standard deviation: noise, and curvature between
+        rows. It is infinite for fewer than three values.
+        """
+        found: dict[str, float] = {}
+        for name, values in self.columns.items():
+            shown = self.present(name)
+            times, own = self.times[shown], values[shown]
+            if len(own) < 3:
+                found[name] = math.inf
+                continue
+            if name in self.turning:
+                own = np.unwrap(own)
+            share = (times[1:-1] - times[:-2]) / (times[2:] - times[:-2])
+            line = own[:-2] + share * (own[2:] - own[:-2])
+            spread = np.sqrt(1.0 + share**2 + (1.0 - share) ** 2)
+            sizes = np.abs(own[1:-1] - line) / spread
+            found[name] = float(np.median(sizes)) / MEDIAN
+        return found
 
     def with_noise(self, noise: Noise) -> Measurements:
         """Return the same measurements with a noise as `identify` takes it.

@@ -10,12 +10,10 @@ import scipy
 
 from daesolve.analysis.identification.fitting import Fit, ParameterFitting
 from daesolve.analysis.identification.identification import ExperimentFit
-from daesolve.analysis.identification.measurements import Measurements
+from daesolve.analysis.identification.measurements import MEDIAN, Measurements
 
 UNLIKELY = 1e-3
 """The probability of residuals by the given noise below which a note doubts the model."""
-NORMAL = 0.6744897501960817
-"""The median size of a normal variable with the deviation 1."""
 MOST_OUTLIERS = 0.1
 """The share of outliers above which it is not single values that are wrong."""
 LISTED = 3
@@ -85,7 +83,7 @@ def _outliers(one: ExperimentFit) -> list[str]:
         sizes = np.abs(residuals)
         count = int(np.sum(np.isfinite(sizes)))
         # Outliers enlarge the standard deviation, but hardly the median.
-        scatter = float(np.nanmedian(sizes)) / NORMAL
+        scatter = float(np.nanmedian(sizes)) / MEDIAN
         limit = scatter * scipy.stats.norm.isf(UNLIKELY / (2 * count))
         far = np.flatnonzero(sizes > limit)
         if not scatter or not 0 < len(far) <= MOST_OUTLIERS * count:
