@@ -9,6 +9,7 @@ PROGRAMS = {
     "benchmarks.batches": "benchmarks.batches",
     "benchmarks.contact": "benchmarks.contact",
     "benchmarks.driven": "benchmarks.driven",
+    "benchmarks.enclosed_gallery": "benchmarks.enclosed_gallery",
     "benchmarks.enclosures": "benchmarks.enclosures",
     "benchmarks.events": "benchmarks.events",
     "benchmarks.first_run": "benchmarks.first_run.__main__",

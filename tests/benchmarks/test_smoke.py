@@ -42,6 +42,7 @@ SMALL = {
     "benchmarks.rolling_wheel": "--case hoop --until 1 --repeats 1",
     "benchmarks.accuracy": "--case pendulum --repeats 1",
     "benchmarks.driven": "--points 20 --samples 200",
+    "benchmarks.enclosed_gallery": "--only pendulum bicycle --until 0.2 --budget 1",
     "benchmarks.enclosures": "--until 1 --slices 0.05",
     "benchmarks.events": "--case blow --repeats 1",
     "benchmarks.simulator": "--case cart-pole --repeats 1",
@@ -267,6 +268,16 @@ def test_certified_boxes_are_narrow_and_have_a_point_in_common_with_others(tmp_p
     assert len(own) == 2
     assert max(own) < 1e-24
     assert ("codac" in table) == (find_spec("codac") is not None)
+
+
+@pytest.mark.long
+def test_certificates_of_the_gallery_end_where_their_budget_does(tmp_path):
+    pytest.importorskip("flint")
+    _, found = ran(tmp_path, "benchmarks.enclosed_gallery")
+    proved = {one["name"]: one for one in found}
+    assert proved["pendulum"]["reached"] == 0.2
+    assert proved["pendulum"]["message"] == ""
+    assert "processor time" in proved["bicycle"]["message"]
 
 
 @pytest.mark.long

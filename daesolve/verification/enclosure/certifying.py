@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -74,7 +74,11 @@ OF_SOLVE = ("verify", "progress", "store")
 
 
 def certificate_of(
-    system: System, request: Request, run: Trajectory, radii: Mapping[str, float]
+    system: System,
+    request: Request,
+    run: Trajectory,
+    radii: Mapping[str, float],
+    progress: Callable[[float], None] | None = None,
 ) -> RunCertificate:
     """Return the certificate of a run.
 
@@ -86,6 +90,8 @@ def certificate_of(
         Its trajectory.
     radii
         The half-widths of uncertain start values and parameters, by name.
+    progress
+        Called with the time reached; it ends the certificate by a `NotCertifiedError`.
     """
     system, request = with_inputs(system, replace(request, formulation=Feedback(), solver=None))
     system = with_exact_constants(system)
@@ -110,7 +116,7 @@ def certificate_of(
         # Just before it, its guard is not zero yet.
         reached = record.events[len(events)].time
         end = reached - CLEAR * (reached - prepared.start_time)
-    enclosure = Enclosure(prepared, events, samples[samples <= end], radii)
+    enclosure = Enclosure(prepared, events, samples[samples <= end], radii, progress)
     found = enclosure.certificate(end, request.initial)
     return replace(found, message=found.message or message)
 

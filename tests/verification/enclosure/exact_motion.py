@@ -130,6 +130,8 @@ class PosedMotion:
         brought = {event.name for contact in contacts for event in contact.events}
         events = [event for event in system.events if event.name not in brought]
         events += map(closing, contacts)
+        dead = [contact for contact in contacts if ca.SX(contact.restitution).is_zero()]
+        self.staying = {f"{contact.name}_closed" for contact in dead}
         for goal in [goal for goal in system.goals if goal not in contacts]:
             if type(goal) not in (ds.Holonomic, ds.Nonholonomic) or not goal.ideal:
                 raise NoReferenceError(f"a goal of type {type(goal).__name__}")
@@ -290,6 +292,8 @@ class PosedMotion:
         event, _ = self.guards[name]
         if isinstance(event.then, ds.Stop | ds.Record):
             return m
+        if name in self.staying:
+            raise NoReferenceError("a contact that stays closed")
         if not isinstance(event.then, ds.Reset):
             raise NoReferenceError("several actions")
         fired = ca.DM.ones(ca.vertcat(event.guard).numel())
