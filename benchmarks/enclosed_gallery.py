@@ -1,8 +1,8 @@
 """Which problems can be certified, until when, how narrowly, and at what cost.
 
 The first case of each problem runs for `--until` seconds, or until its own horizon if that is
-earlier, and is certified with at most `--budget` processor seconds. The table shows until when it is
-proved, the half-width of the widest state there, the processor seconds of the enclosure, without
+earlier, and is certified with at most `--budget` processor seconds. The table shows until when it
+is proved, the half-width of the widest state there, the processor seconds of the enclosure, without
 those of the run and of preparations, and why it ends earlier.
 """
 

@@ -118,20 +118,19 @@ class PosedMotion:
     Parameters
     ----------
     system
-        In coordinates, without inputs, friction, and contacts that are closed.
+        In coordinates, without inputs and friction in contacts.
     """
 
     def __init__(self, system: ds.MechanicalSystem) -> None:
         if system.velocities is not None or system.kinetic is None or len(system.inputs):
             raise NoReferenceError("quasi-velocities, or inputs")
         contacts = [goal for goal in system.goals if type(goal) is ds.Contact]
-        if any(contact.closed or contact.rubs for contact in contacts):
-            raise NoReferenceError("a contact that is closed, or rubs")
+        if any(contact.rubs for contact in contacts):
+            raise NoReferenceError("a contact that rubs")
         brought = {event.name for contact in contacts for event in contact.events}
         events = [event for event in system.events if event.name not in brought]
         events += map(closing, contacts)
-        dead = [contact for contact in contacts if ca.SX(contact.restitution).is_zero()]
-        self.staying = {f"{contact.name}_closed" for contact in dead}
+        self.contacts = {f"contact_{contact.name}": contact for contact in contacts}
         for goal in [goal for goal in system.goals if goal not in contacts]:
             if type(goal) not in (ds.Holonomic, ds.Nonholonomic) or not goal.ideal:
                 raise NoReferenceError(f"a goal of type {type(goal).__name__}")
@@ -148,17 +147,22 @@ class PosedMotion:
         bias = ca.jtimes(momentum, q, v) + ca.jacobian(momentum, t)
         bias += ca.gradient(potential - kinetic, q) - self._forces(system)
         places = [self.numbers(g.residual) for g in system.goals if type(g) is ds.Holonomic]
+        gaps = [self.numbers(contact.residual) for contact in contacts]
         rates = [self.numbers(g.residual) for g in system.goals if type(g) is ds.Nonholonomic]
         self.places = ca.vertcat(ca.SX(0, 1), *places)
         self.rates = ca.vertcat(self._rate(self.places), *rates)
         given = [(event, self.numbers(ca.vertcat(event.guard))) for event in events]
-        slopes = ca.jacobian(self.rates, v)
-        rest = ca.jtimes(self.rates, q, v) + ca.jacobian(self.rates, t)
+        whole = ca.vertcat(self.rates, self._rate(ca.vertcat(ca.SX(0, 1), *gaps)))
+        slopes = ca.jacobian(whole, v)
+        rest = ca.jtimes(whole, q, v) + ca.jacobian(whole, t)
         self.rows = self.rates.numel()
+        begun = [gap for gap, contact in zip(gaps, contacts, strict=True) if contact.closed]
+        first = ca.vertcat(self.places, *begun)
+        second = ca.vertcat(self.rates, self._rate(ca.vertcat(ca.SX(0, 1), *begun)))
         self._equations = self._written(ca.vec(self.mass), bias, ca.vec(slopes), rest)
         self._levels = [
             (self._written(level, ca.vec(ca.jacobian(level, by))), level.numel())
-            for level, by in ((self.places, q), (self.rates, v))
+            for level, by in ((first, q), (second, v))
         ]
         self.guards = {
             event.name: (event, self._written(guard, self._rate(guard))) for event, guard in given
@@ -183,10 +187,26 @@ class PosedMotion:
         column = self.numbers(given)
         return column if column.numel() else ca.SX.zeros(len(self.names))
 
+    def closed(self, m: Moment) -> list[str]:
+        """Return the discrete values of the contacts that are closed."""
+        return [value for value in self.contacts if m.d[value] == 1]
+
     def accelerations(self, m: Moment) -> list[Any]:
         """Return the accelerations."""
+        return self._answer(m)[: len(self.names)]
+
+    def loads(self, m: Moment) -> dict[str, Any]:
+        """Return the loads of closed contacts, by their discrete values."""
+        values = self._answer(m)[len(self.names) + self.rows :]
+        return {value: -load for value, load in zip(self.closed(m), values, strict=True)}
+
+    def _answer(self, m: Moment) -> list[Any]:
         mass, bias, slopes, rest = self._equations([m.t], m.q, m.v, [*m.d.values()])
-        return solved(mass, slopes, [-b for b in bias], [-r for r in rest])
+        count = len(rest)
+        held = [self.rows + k for k, value in enumerate(self.contacts) if m.d[value] == 1]
+        active = [*range(self.rows), *held]
+        slopes = [slopes[j * count + k] for j in range(len(self.names)) for k in active]
+        return solved(mass, slopes, [-b for b in bias], [-rest[k] for k in active])
 
     def consistent(self, m: Moment, free: set[str]) -> Moment:
         """Return a moment whose free states, a few for each constraint, are moved onto them."""
@@ -254,6 +274,8 @@ class PosedMotion:
 
     def crossing(self, m: Moment, name: str) -> Moment:
         """Return the moment at which a guard is zero, near this one, by Newton's method."""
+        if name not in self.guards:
+            return self._unloaded(m, name)
         _, guard = self.guards[name]
         for _ in range(6):
             values, rates = guard([m.t], m.q, m.v, [*m.d.values()])
@@ -269,6 +291,24 @@ class PosedMotion:
             m = found
         return m
 
+    def is_lost(self, name: str) -> bool:
+        """Return whether an event is that of a contact that opens."""
+        return name in {f"{contact.name}_lost" for contact in self.contacts.values()}
+
+    def _unloaded(self, m: Moment, name: str) -> Moment:
+        """Return the moment at which a load is zero, near this one, by the secant."""
+        value, short = f"contact_{name.removesuffix('_lost')}", flint.arb(2) ** -20
+        for _ in range(8):
+            later = self.after(m, short)
+            if later is None:
+                raise NoReferenceError("no step converges")
+            load, further = (self.loads(one)[value] for one in (m, later))
+            step = (-load * short / (further - load)).mid()
+            if abs(float(step)) < CLOSE:
+                break
+            m, short = self.after(m, step) or later, (step / 1024).mid()
+        return m
+
     def of_velocities(self, name: str) -> bool:
         """Return whether a guard depends on velocities, whose rate this does not know."""
         guard = ca.vertcat(self.guards[name][0].guard)
@@ -276,8 +316,16 @@ class PosedMotion:
 
     def fired(self, m: Moment, later: Moment) -> list[str]:
         """Return the events whose guards change sign between two moments, in their direction."""
-        found: list[str] = []
+        first, last = self.loads(m), self.loads(later)
+        found = [
+            f"{self.contacts[value].name}_lost"
+            for value in first
+            if first[value] > 0 and last[value] < 0
+        ]
+        closed = {f"{self.contacts[value].name}_closed" for value in self.closed(m)}
         for name, (event, guard) in self.guards.items():
+            if name in closed:
+                continue
             first, last = (guard([x.t], x.q, x.v, [*x.d.values()])[0] for x in (m, later))
             for a, b in zip(first, last, strict=True):
                 rises, falls = a < 0 and b > 0, a > 0 and b < 0
@@ -289,11 +337,14 @@ class PosedMotion:
 
     def reset(self, m: Moment, name: str) -> Moment:
         """Return the moment after an event."""
+        if name not in self.guards:
+            opened = f"contact_{name.removesuffix('_lost')}"
+            return Moment(m.t, m.q, m.v, {**m.d, opened: flint.arb(0)})
         event, _ = self.guards[name]
         if isinstance(event.then, ds.Stop | ds.Record):
             return m
-        if name in self.staying:
-            raise NoReferenceError("a contact that stays closed")
+        if self.closed(m):
+            raise NoReferenceError("a reset while a contact is closed")
         if not isinstance(event.then, ds.Reset):
             raise NoReferenceError("several actions")
         fired = ca.DM.ones(ca.vertcat(event.guard).numel())
@@ -307,6 +358,9 @@ class PosedMotion:
                 q[self.names.index(state)] = new
             else:
                 v[self.names.index(state.removesuffix("_dot"))] = new
+        met = self.contacts.get(f"contact_{name.removesuffix('_closed')}")
+        if met is not None and ca.SX(met.restitution).is_zero():
+            d[met.held_by] = flint.arb(1)
         changed = Moment(m.t, q, v, d)
         return self._struck(changed, event.then) if event.then.impose else changed
 
@@ -327,7 +381,7 @@ class PosedMotion:
         missed = [
             -value * (1 + elastic[0] if k >= self.rows else 1) for k, value in enumerate(values)
         ]
-        change = solved(mass, table, [flint.arb(0)] * len(m.v), missed)
+        change = solved(mass, table, [flint.arb(0)] * len(m.v), missed)[: len(m.v)]
         return Moment(m.t, m.q, [(a + b).mid() for a, b in zip(m.v, change, strict=True)], m.d)
 
 
@@ -345,7 +399,7 @@ def apart(first: list[Any], second: list[Any]) -> float:
 
 
 def solved(mass: list[Any], slopes: list[Any], right: list[Any], lower: list[Any]) -> list[Any]:
-    """Solve M a - J^T f = right, J a = lower for a; matrices column by column."""
+    """Solve M a + J^T f = right, J a = lower for a and f; matrices column by column."""
     n, m = len(right), len(lower)
     rows = [
         [*(mass[j * n + i] for j in range(n)), *(slopes[i * m + k] for k in range(m))]
@@ -356,4 +410,4 @@ def solved(mass: list[Any], slopes: list[Any], right: list[Any], lower: list[Any
         found = flint.arb_mat(rows).solve(flint.arb_mat([[x] for x in [*right, *lower]]))
     except ZeroDivisionError:
         raise NoReferenceError("redundant constraints") from None
-    return [x.mid() for x in found.entries()[:n]]
+    return [x.mid() for x in found.entries()]

@@ -1,12 +1,16 @@
 """Contacts that open, close, stick, slip and reverse, against closed forms in 50 digits."""
 
 import casadi as ca
+import flint
 import mpmath
 import numpy as np
 import pytest
 
 import daesolve as ds
 from daesolve.verification.enclosure import contact_changes
+
+from .exact_motion import BITS, PosedMotion
+from .survey import compared
 
 WEIGHT = 10
 MU = 0.3
@@ -194,6 +198,28 @@ def test_what_cannot_be_certified_is_named():
     assert "'floor_closed' follows at once" in weightless.message
     meets = certificate_of(body(MU, closed=False), 1.0, {"x": 0.0, "x_dot": 1.0, "y": 1.0})
     assert "'floor_closed', after which more than" in meets.message
+
+
+@pytest.mark.slow
+def test_a_body_that_lands_on_a_hill_and_leaves_it_is_where_forty_digits_say():
+    for seed in range(4):
+        push, steep, turns = np.random.default_rng(seed).uniform(0.5, 2.0, 3)
+        q = ds.coordinates(x="m", y="m")
+        hill = ds.Contact("hill", q.y - 0.1 * ca.sin(q.x) ** 2, closed=bool(seed % 2))
+        force = {"x": push * ca.cos(turns * ds.time), "y": 9 * (1 + steep) * ds.time**2}
+        kinetic = (q.dot.x**2 + q.dot.y**2) / 2 + 0.1 * q.dot.x * q.dot.y
+        system = ds.MechanicalSystem(
+            q, kinetic=kinetic, potential=9.81 * q.y + 0.3 * q.x**4, goals=[hill], force=force
+        )
+        start = {"x": 0.3, "x_dot": 1.0} | ({} if seed % 2 else {"y": 0.3, "y_dot": 0.0})
+        run = ds.solve(system, 1.2, start, at=np.linspace(0.0, 1.2, 7), certify=True)
+        names = [event.name for event in run.certificate.events]
+        assert names == (["hill_lost"] if seed % 2 else ["hill_closed", "hill_lost"])
+        before, flint.ctx.prec = flint.ctx.prec, BITS
+        outcome = compared(PosedMotion(system), run)
+        flint.ctx.prec = before
+        assert outcome.compared > 20
+        assert not outcome.missed
 
 
 def test_a_slip_in_two_directions_is_named():
