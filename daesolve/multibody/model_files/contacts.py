@@ -36,7 +36,7 @@ from daesolve.multibody.model_files.contact_reach import Reach
 from daesolve.multibody.model_files.hidden_contacts import without_hidden
 from daesolve.multibody.model_files.kinematics import matrix_of
 from daesolve.multibody.model_files.left_out import Omissions
-from daesolve.multibody.model_files.model import FileGeom, FileModel
+from daesolve.multibody.model_files.model import FileGeom, FileModel, Mixture
 from daesolve.multibody.round_contact import RoundContact
 from daesolve.multibody.surfaces import Sphere
 
@@ -69,28 +69,6 @@ ENDS = (
     *("friction_work", "force", "work", "stuck", "stuck_1", "stuck_2"),
 )
 """What is made of the name of a contact."""
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """What two geoms that touch have in common.
-
-    Parameters
-    ----------
-    dimension
-        1 without friction, 3 with it; 4 and 6 also with friction against torsion and rolling.
-    friction
-        Coulomb's coefficients along two directions.
-    reference
-        solref.
-    margin
-        The distance that is kept, m.
-    """
-
-    dimension: int
-    friction: tuple[float, float]
-    reference: tuple[float, float]
-    margin: float
 
 
 def mixed(first: FileGeom, second: FileGeom) -> Mixture:
@@ -283,7 +261,7 @@ def contacts_of(assembly: Assembly, choice: GeomContacts, omissions: Omissions) 
     reach, shapes = Reach.of(model), [shape_of(geom) for geom in model.geoms]
     laws = _Laws(model, choice)
     parts: list[tuple[ShapeContact, tuple[int, int]]] = []
-    dimensions: dict[tuple[int, int], int] = {}
+    mixtures: dict[tuple[int, int], Mixture] = {}
     for first, second, mixture in pairs:
         title = f"{title_of(model, first)} and {title_of(model, second)}"
         own, other = shapes[first], shapes[second]
@@ -303,18 +281,18 @@ def contacts_of(assembly: Assembly, choice: GeomContacts, omissions: Omissions) 
             continue
         _name_what_is_not_taken(mixture, title, omissions)
         geoms = (second, first) if own == HalfSpace() else (first, second)
-        dimensions[geoms] = min(mixture.dimension, SLIDING)
+        mixtures[geoms] = mixture
         parts += [(one, geoms) for one in made]
     if not parts:
         return FileContacts()
-    watched = without_hidden(parts, assembly, reach)
+    watched = without_hidden(parts, mixtures, assembly, reach)
     if choice.kind == "rigid":
         watched = _few(watched, omissions)
     return FileContacts(
         watched,
         known if choice.kind == "rigid" else NO_PARAMETERS,
         laws.notes,
-        tuple(_pairs(model, parts, watched, dimensions)),
+        tuple(_pairs(model, parts, watched, mixtures)),
     )
 
 
@@ -322,16 +300,16 @@ def _pairs(
     model: FileModel,
     parts: Sequence[tuple[ShapeContact, tuple[int, int]]],
     watched: Sequence[ShapeContact],
-    dimensions: Mapping[tuple[int, int], int],
+    mixtures: Mapping[tuple[int, int], Mixture],
 ) -> Iterator[GeomPair]:
     """Yield the pairs of geoms that touch, also those that others always keep apart."""
     shown = {id(part) for part in watched}
-    for geoms, dimension in dimensions.items():
+    for geoms, mixture in mixtures.items():
         own = [part for part, pair in parts if pair == geoms]
         names = tuple(part.name for part in own if id(part) in shown)
         if names or not any(isinstance(part, RoundContact) for part in own):
             title = " and ".join(title_of(model, number) for number in geoms)
-            yield GeomPair(geoms, title, dimension, names)
+            yield GeomPair(geoms, title, min(mixture.dimension, SLIDING), names)
 
 
 def _leave_out(model: FileModel, kind: str, geoms: Sequence[int], omissions: Omissions) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from daesolve.multibody.bodies import at_start
 from daesolve.multibody.collision import ShapeContact
 from daesolve.multibody.model_files.assembly import Assembly
 from daesolve.multibody.model_files.contact_reach import Reach
+from daesolve.multibody.model_files.model import Mixture
 from daesolve.multibody.plane_contact import PlaneContact
 from daesolve.multibody.surfaces import Sphere
 
@@ -34,6 +35,8 @@ class _OnPlane:
         Those in which its centre is fixed.
     centre, radius
         m
+    rubs
+        Coefficients of friction.
     """
 
     contact: ShapeContact
@@ -41,10 +44,16 @@ class _OnPlane:
     bodies: set[int]
     centre: np.ndarray
     radius: float
+    rubs: tuple[float, ...]
 
     @classmethod
     def of(
-        cls, contact: ShapeContact, geoms: tuple[int, int], reach: Reach, bodies: Sequence[Any]
+        cls,
+        contact: ShapeContact,
+        geoms: tuple[int, int],
+        mixture: Mixture,
+        reach: Reach,
+        bodies: Sequence[Any],
     ) -> _OnPlane | None:
         """Return it for a contact of a geom with a plane; None if it is none."""
         if not isinstance(contact, PlaneContact) or not isinstance(contact.surface, Sphere | None):
@@ -52,18 +61,22 @@ class _OnPlane:
         geom, plane = geoms
         centre = ca.DM(at_start(contact.frame.position, bodies)).full().ravel()
         radius = 0.0 if contact.surface is None else float(ca.SX(contact.surface.radius))
-        radius += reach.model.geoms[geom].margin
+        radius += mixture.margin
         owners = reach.bodies_at(reach.model.bodies[reach.model.geoms[geom].body].welded, centre)
-        return cls(contact, plane, owners, centre, radius)
+        return cls(contact, plane, owners, centre, radius, mixture.rubs)
 
     def hides(self, other: _OnPlane) -> bool:
-        """Return whether it always touches the plane before another does, or as soon as that."""
+        """Return whether it always touches the plane before another does, or at once and alike."""
         room = self.radius - other.radius - float(np.linalg.norm(self.centre - other.centre))
-        return self.plane == other.plane and bool(self.bodies & other.bodies) and room >= -ROUNDING
+        least = -ROUNDING if self.rubs == other.rubs else ROUNDING
+        return self.plane == other.plane and bool(self.bodies & other.bodies) and room >= least
 
 
 def without_hidden(
-    parts: Sequence[tuple[ShapeContact, tuple[int, int]]], assembly: Assembly, reach: Reach
+    parts: Sequence[tuple[ShapeContact, tuple[int, int]]],
+    mixtures: Mapping[tuple[int, int], Mixture],
+    assembly: Assembly,
+    reach: Reach,
 ) -> list[ShapeContact]:
     """Return contacts without those points and spheres that a sphere always keeps off a plane.
 
@@ -72,7 +85,7 @@ def without_hidden(
     """
     bodies = [carrier.body for carrier in assembly.carriers.values()]
     shown: list[_OnPlane] = []
-    found = [_OnPlane.of(part, geoms, reach, bodies) for part, geoms in parts]
+    found = [_OnPlane.of(part, geoms, mixtures[geoms], reach, bodies) for part, geoms in parts]
     # The largest first, which no other hides but an equal one before it.
     for one in sorted(filter(None, found), key=lambda one: -one.radius):
         if not any(other.hides(one) for other in shown):

@@ -242,6 +242,33 @@ class FilePair(_Entry):
     margin: float
 
 
+@dataclass(frozen=True)
+class Mixture:
+    """What two geoms that touch have in common.
+
+    Parameters
+    ----------
+    dimension
+        1 without friction, 3 with it; 4 and 6 also with friction against torsion and rolling.
+    friction
+        Coulomb's coefficients along two directions.
+    reference
+        solref.
+    margin
+        The distance that is kept, m.
+    """
+
+    dimension: int
+    friction: tuple[float, float]
+    reference: tuple[float, float]
+    margin: float
+
+    @property
+    def rubs(self) -> tuple[float, ...]:
+        """What of it counts where contacts slide."""
+        return self.friction if self.dimension > 1 else ()
+
+
 @dataclass(frozen=True, eq=False)
 class FileKey(_Entry):
     """A start by a name."""

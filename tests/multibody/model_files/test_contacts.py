@@ -204,6 +204,25 @@ def test_pairs_that_never_meet_and_hidden_spheres_are_not_watched(tmp_path: Path
     assert [name[:4] for name in ends[1]] == ["hand", "hand"]
 
 
+@pytest.mark.parametrize(
+    ("small", "pair", "shown"),
+    [
+        ('size="0.06"', "", ["big"]),
+        ('size="0.06"', 'margin="0.1"', ["small"]),
+        ('size="0.1"', 'condim="1"', ["big", "small"]),
+    ],
+)
+def test_a_sphere_hides_another_by_the_margins_of_their_pairs_and_only_if_it_rubs_as_much(
+    tmp_path: Path, small: str, pair: str, shown: list[str]
+) -> None:
+    text = f"""<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      <body pos="0 0 1"><freejoint/><geom name="big" size="0.1"/><geom name="small" {small}/>
+      </body></worldbody>
+      <contact><pair geom1="small" geom2="floor" friction="1 1 0 0 0" {pair}/></contact></mujoco>"""
+    touching = ds.multibody.read(written(tmp_path, text)).touching
+    assert sorted(part.name for part in touching.parts) == [f"{name}_floor" for name in shown]
+
+
 def test_wrong_choices_of_contacts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ds.errors.UnknownNameError, match="soft"):
         thrown(tmp_path, 'size="0.1"', contacts="soft")
