@@ -211,9 +211,9 @@ def _text(names: bytes, first: int) -> str:
 
 
 def _of_body(model: Any, number: int) -> dict[str, Any]:
-    """Return the outermost body that one is welded to: the ground where a program moves that."""
+    """Return the outermost body that one is welded to, or the ground where a program moves that."""
     root, moved = int(model.body_weldid[number]), model.body_mocapid >= 0
-    return {"welded": 0 if moved[root] else root, "mocap": bool(moved[number])}
+    return {"welded": 0 if moved[root] else root, "root": root, "mocap": bool(moved[number])}
 
 
 def _of_joint(model: Any, number: int) -> dict[str, Any]:

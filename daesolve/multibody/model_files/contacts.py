@@ -123,8 +123,10 @@ def _watched(model: FileModel) -> Iterator[tuple[int, int, Mixture]]:
                 continue
             if frozenset((one.body, other.body)) in excluded:
                 continue
-            own, its = _carriers(model, first), _carriers(model, second)
-            if own == its or (not parents and 0 not in (own, its) and _related(model, own, its)):
+            if _carriers(model, first) == _carriers(model, second):
+                continue
+            own, its = model.bodies[one.body].root, model.bodies[other.body].root
+            if not parents and 0 not in (own, its) and _related(model, own, its):
                 continue
             yield first, second, mixed(one, other)
 
@@ -134,8 +136,8 @@ def _carriers(model: FileModel, geom: int) -> int:
 
 
 def _related(model: FileModel, first: int, second: int) -> bool:
-    """Return whether one body that moves is the parent of the other."""
-    above = [model.bodies[model.bodies[one].parent].welded for one in (first, second)]
+    """Return whether one body that moves, or that a program moves, is the parent of the other."""
+    above = [model.bodies[model.bodies[one].parent].root for one in (first, second)]
     return above[0] == second or above[1] == first
 
 

@@ -33,9 +33,9 @@ class FileBody(_Entry):
 
     Parameters
     ----------
-    parent, welded
-        Numbers of bodies: of the parent, and of the outermost one without a joint between; the
-        ground where a program moves that.
+    parent, welded, root
+        Numbers of bodies: of the parent, of the outermost one without a joint between, or the
+        ground where a program moves that, and of that one anyway.
     position, rotation
         Of its frame in the parent's, m, and a quaternion.
     mass, centre, axes, moments
@@ -49,6 +49,7 @@ class FileBody(_Entry):
     name: str
     parent: int
     welded: int
+    root: int
     position: np.ndarray
     rotation: np.ndarray
     mass: float

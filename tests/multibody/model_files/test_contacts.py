@@ -126,6 +126,20 @@ def test_pairs_are_watched_and_mixed_as_mujoco_does(tmp_path: Path, seed: int, o
         assert (dimension, *friction) == pytest.approx(own, abs=1e-12)
 
 
+def test_a_hand_that_a_program_moves_does_not_touch_its_fingers(tmp_path: Path) -> None:
+    text = """<mujoco><default><geom size="0.1"/></default><worldbody>
+      <body mocap="true"><geom name="hand"/><body><geom name="palm"/>
+        <body><joint/><geom name="finger"/><body><joint/><geom name="tip"/></body></body></body>
+      </body><body><freejoint/><geom name="ball"/></body></worldbody></mujoco>"""
+    path = written(tmp_path, text)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    touching = {tuple(sorted(map(int, contact.geom))) for contact in data.contact}
+    assert {(first, second) for first, second, _ in candidates(parsed(path))} == touching
+    assert len(touching) == 6
+
+
 def test_hull_of_a_mesh_is_as_far_from_a_plane_as_mujoco_says(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
     points = " ".join(f"{x:.6f}" for x in random.normal(size=60))
