@@ -88,7 +88,7 @@ def left_out_of(
     """
     slips = [slip for contact in contacts for slip in contact.sticking]
     goals, count = [*dict.fromkeys([*contacts, *others, *slips])], len(contacts)
-    free, thrown, slopes, changes = _responses(before, goals, count)
+    free, thrown, pushed_on, slopes, changes = _responses(before, goals)
     pulls = (np.abs(slopes[:, :count]) @ np.abs(free)[..., None])[..., 0]
     pulls += np.abs(changes[:, :count])
     shape = count, len(pulls)
@@ -100,17 +100,17 @@ def left_out_of(
         stays[place] = ((gaps <= zeros) | (push[:, 0] != 0.0)) & (
             np.abs(rates_of(after, contact)[:, 0]) <= lowest[place]
         )
-    responses = slopes @ thrown
+    responses = slopes @ thrown[..., :count]
     for k in np.flatnonzero(stays.any(axis=0)).tolist():
         own = np.flatnonzero(stays[:, k])
         response: np.ndarray = responses[k][np.ix_(own, own)]
         impulses[own, k] = np.abs(np.linalg.pinv(response, SINGULAR)) @ lowest[own, k]
     pushed = impulses.T[..., None]
     rates = (np.abs(responses) @ pushed)[..., 0].T
-    momenta = (np.abs(slopes[:, :count]).swapaxes(1, 2) @ pushed)[..., 0].T
+    momenta = (np.abs(pushed_on[..., :count]) @ pushed)[..., 0].T
     for contact in contacts:
         for slip in contact.sticking:
-            across = np.abs(slopes[:, goals.index(slip)])
+            across = np.abs(pushed_on[..., goals.index(slip)])
             rubbed = _friction(before, contact) * impulses[contacts.index(contact)]
             momenta += (across * rubbed[:, None]).T
     return LeftOutBounces(
@@ -136,12 +136,14 @@ def _gaps(along: Expressions, before: Expressions, contact: Any) -> tuple[np.nda
 
 
 def _responses(
-    before: Expressions, goals: Sequence[Goal], count: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return free accelerations (n, nv), those by pushes (n, nv, count), and slopes and changes.
+    before: Expressions, goals: Sequence[Goal]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return free accelerations, those by pushes along goals, slopes, and changes.
 
-    The slopes of the rates of goals by velocities are (n, goals, nv), what these rates change where
-    velocities stay (n, goals). All reactions and friction are zero.
+    The accelerations are (n, nv) and (n, nv, goals). What the pushes change of the momenta, with
+    what other constraints add to them, is (n, nv, goals) as well. The slopes of the rates of goals
+    by velocities are (n, goals, nv), what these rates change where velocities stay (n, goals). All
+    reactions and friction are zero.
     """
     system = before.system
     contacts = contacts_of(system)
@@ -164,6 +166,7 @@ def _responses(
     inertia, load, slopes, changes = np.split(rows, ends, axis=1)
     inertia = inertia.reshape(-1, size, size).swapaxes(1, 2)
     slopes = slopes.reshape(-1, total, size)
+    count = len(goals)
     free, thrown = np.zeros((len(rows), size)), np.zeros((len(rows), size, count))
     values = before.certificate.values
     for k in range(len(rows)):
@@ -175,4 +178,4 @@ def _responses(
         loads = np.append(load[k], -changes[k, own])
         found = np.linalg.lstsq(matrix, np.column_stack([loads, pushes]))[0][:size]
         free[k], thrown[k] = found[:, 0], found[:, 1:]
-    return free, thrown, slopes[:, : len(goals)], changes[:, : len(goals)]
+    return free, thrown, inertia @ thrown, slopes[:, :count], changes[:, :count]

@@ -67,3 +67,29 @@ def test_a_contact_may_push_over_a_gap_that_counts_as_zero_and_over_no_other():
         subjects = {f.subject for f in found.contradictions if f.check == "contact"}
         wrong = "pushes while it is open" if height > 0.0 else "overlaps"
         assert (f"floor never {wrong}" in subjects) is not holds, (height, str(found))
+
+
+CAR = """<mujoco><worldbody>
+<geom name="floor" type="plane" size="1 1 1" friction="1"/>
+<body name="car" pos="0 0 .5">
+  <joint name="x" type="slide" axis="1 0 0"/>
+  <joint name="z" type="slide" axis="0 0 1" range="-.35 .5"/>
+  <joint name="pitch" axis="0 1 0" range="-20 20" stiffness="5"/>
+  <geom type="box" size=".2 .1 .05" mass="2" contype="0" conaffinity="0"/>
+  <body name="wheel" pos=".1 0 -.1">
+    <joint name="w" axis="0 1 0" armature=".01" damping=".01"/>
+    <geom name="tyre" type="sphere" size=".08" mass=".2" friction=".7"/>
+  </body>
+</body>
+</worldbody></mujoco>"""
+
+
+@pytest.mark.slow
+def test_joints_share_what_stops_a_bounce_that_is_left_out(tmp_path):
+    """A wheel and the limit of its carriage strike by turns, ever faster, and come to rest."""
+    path = tmp_path / "car.xml"
+    path.write_text(CAR)
+    model = ds.multibody.read(path)
+    run = ds.solve(model.system(), 0.5, guess=model.start)
+    assert "accumulated" in [event.name for event in run.events]
+    assert run.audit().holds, str(run.audit())
