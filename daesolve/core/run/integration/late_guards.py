@@ -30,8 +30,8 @@ from daesolve.core.solvers.segment import first_stop
 PARTS = 16
 """At the ends of so many parts of a stretch guards are evaluated."""
 EVEN = np.arange(1, PARTS) / PARTS
-AT_ONCE = 1e-9
-"""Guards that pass within this part of a stretch do so at once."""
+AT_ONCE = 100.0
+"""Guards pass at once within so many times what counts as the same time (`RunRecord.near`)."""
 HALVINGS = 40
 """How often a segment is halved to find whether a guard that starts at zero was inside
 afterwards."""
@@ -160,7 +160,7 @@ def up_to_guards(
     if late:
         known = {*transitions.late(start.time, start.x, start.p), *(hit.index for hit in end.hits)}
         late = [guard for guard in late if guard not in known and not kept[guard]]
-        late = _not_at_once(run, transitions, start, end, late) if late else late
+        late = _not_at_once(run, transitions, start.p, end, late) if late else late
     while late:
         guard, moment, size = first_zero(run, transitions, start, end, late)
         if size <= POLE:
@@ -184,7 +184,7 @@ def up_to_guards(
 
 
 def _not_at_once(
-    run: RunState, transitions: Transitions, start: State, end: SegmentEnd, late: Sequence[int]
+    run: RunState, transitions: Transitions, p: np.ndarray, end: SegmentEnd, late: Sequence[int]
 ) -> list[int]:
     """Leave out guards that have passed where another one has that interrupts the motion.
 
@@ -194,8 +194,8 @@ def _not_at_once(
     guarded = run.prepared.problem.guarded
     if not any(hit.time == end.time and guarded[hit.index].then.interrupts for hit in end.hits):
         return [*late]
-    values, rates = transitions.book.at(end.time, end.state, start.p)
-    moved = AT_ONCE * abs(end.time - start.time) * np.abs(rates)
+    values, rates = transitions.book.at(end.time, end.state, p)
+    moved = AT_ONCE * run.record.near(end.time) * np.abs(rates)
     return [guard for guard in late if not abs(values[guard]) <= moved[guard]]
 
 

@@ -52,7 +52,7 @@ def test_the_first_of_several_passages_is_found_for_little_more_than_the_segment
 
     monkeypatch.setattr(late_guards, "_states", counted)
     guard, moment, size = late_guards.first_zero(
-        run, run.transitions, start, replace(end, state=state), [0]
+        run, run.transitions, start.p, replace(end, state=state), [0]
     )
     assert guard == 0
     assert size <= late_guards.POLE
@@ -143,9 +143,9 @@ def test_a_guard_that_passes_at_once_with_another_is_not_searched_for(below, sea
     state = start.x.copy()
     state[:2] = 0.0, -1.0
     passed = replace(end, time=np.pi / 2, state=state, hits=(EventHit(1, np.pi / 2, state),))
-    late = late_guards._not_at_once(run, run.transitions, start, passed, [0])
+    late = late_guards._not_at_once(run, run.transitions, start.p, passed, [0])
     assert late == searched
     # Where nothing has passed, it always is.
-    assert late_guards._not_at_once(run, run.transitions, start, replace(passed, hits=()), [0]) == [
-        0
-    ]
+    assert late_guards._not_at_once(
+        run, run.transitions, start.p, replace(passed, hits=()), [0]
+    ) == [0]
