@@ -18,7 +18,10 @@ from daesolve.contact.decisions.sharing import BestShare, best_share
 from daesolve.contact.laws.frictional_instant import ContactNumbers, TouchingContacts
 from daesolve.contact.laws.redundant_contacts import PARALLEL
 from daesolve.contact.posing.contact_rows import SpatialContactFriction
+from daesolve.errors import UndeterminedContact
 
+LOADS = 1e-6
+"""What a share of 1 N adds to the reactions of joints, from which on it loads them, N or N m."""
 LATER = 1e-5
 """s, a time after which loads have changed by more than rounding."""
 
@@ -60,11 +63,14 @@ class Shares:
         (2 n,) which of their slips are held, contact by contact.
     free
         (2 n, m) tractions that move nothing.
+    loads_joints
+        Whether they load other constraints, as joints between bodies whose feet stick.
     """
 
     stuck: tuple[int, ...]
     kept: np.ndarray
     free: np.ndarray
+    loads_joints: bool
 
     @staticmethod
     def of(
@@ -76,10 +82,16 @@ class Shares:
         """Return those of contacts that stick, with the rows that are held of their slips."""
         contacts = instant.contacts
         rows = [row for k in stuck for row in range(len(contacts.matrix))[contacts.tangents(k)]]
-        left = remaining(contacts.matrix, independent(contacts.matrix, [], closed), rows)
+        gaps = independent(contacts.matrix, [], closed)
+        left = remaining(contacts.matrix, gaps, rows)
         values, vectors = np.linalg.eigh(left)
         free = vectors[:, values <= PARALLEL * np.max(np.diag(contacts.matrix)[rows])]
-        return Shares(tuple(stuck), np.isin(rows, chosen), free)
+        pushes = -np.linalg.solve(
+            contacts.matrix[np.ix_(gaps, gaps)], contacts.matrix[np.ix_(gaps, rows)] @ free
+        )
+        borne = instant.kept[:, gaps] @ pushes + instant.kept[:, rows] @ free
+        loads_joints = bool(np.max(np.abs(borne), initial=0.0) > LOADS)
+        return Shares(tuple(stuck), np.isin(rows, chosen), free, loads_joints)
 
     def held(self, tractions: np.ndarray) -> np.ndarray:
         """Return the tractions (2 n,) of the same motion that act on held slips alone."""
@@ -188,6 +200,31 @@ class Sharing:
         if not np.all(limits > 0.0):
             return -np.inf
         return 1.0 - float(np.max(np.linalg.norm(tractions.reshape(-1, 2), axis=1) / limits))
+
+    def resolved(self, zeros: np.ndarray) -> float:
+        """Return the least remainder that guards tell from zero, which count as zero below `zeros`.
+
+        They are (limit^2 - T^2) / bears^2.
+        """
+        bears = np.array([self.p[rubbing.bears] for rubbing in self.rubbing])
+        return float(np.max(zeros * (bears / self.loads()[1]) ** 2))
+
+    def check_joints(self, *, springs: bool) -> None:
+        """Refuse shares that load joints, where those of equal springs come to a limit.
+
+        Raises
+        ------
+        UndeterminedContact
+            The reactions of joints are not those of springs any more.
+        """
+        if springs and self.shares.loads_joints:
+            names = ", ".join(repr(self.instant.contacts.names[k]) for k in self.stuck)
+            raise UndeterminedContact(
+                f"at t = {self.instant.time:.10g} s the friction of the contacts {names}, shared "
+                "as by equal springs, comes to its limit at one of them, and any other share of it "
+                "changes the reactions of the joints between them, which are not determined then: "
+                "pose fewer contacts, or more friction"
+            )
 
     def holding_all(self) -> np.ndarray:
         """Return p with all slips held, so that the elimination shares all loads as springs do."""

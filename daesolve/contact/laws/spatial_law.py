@@ -265,8 +265,12 @@ class SpatialContactLaw(FrictionalContactLaw):
         slips = slips[instant.which]
         sharing = self._sharing(place, instant, p) if gives.any() else None
         best = None if sharing is None else sharing.best()
-        if alone and sharing is not None and best is not None and best.spare > SPARE:
-            return sharing.values()
+        if alone and sharing is not None and best is not None:
+            # Nearer to its limit the guard of a contact counts as zero, and would fire again.
+            zeros = book.tolerances[self._giving[instant.which[[*sharing.stuck]], 0]]
+            if best.spare > max(SPARE, sharing.resolved(zeros)):
+                sharing.check_joints(springs=self._springs)
+                return sharing.values()
         if alone:
             # At the limit the previous states still agree: with what begins to slide beside them.
             answer = self._previous_solution(place, instant, slips)
@@ -404,6 +408,7 @@ class SpatialContactLaw(FrictionalContactLaw):
             reactions = np.array(self._recover(place.time, place.whole, whole)[1])
             if sharing.spare(reactions) > NEAR:
                 return whole
+        sharing.check_joints(springs=self._springs)
         return sharing.values()
 
     def _moment(self, place: DecisionState, instant: TouchingContacts, zero: np.ndarray) -> float:

@@ -2,8 +2,8 @@
 
 While the contact slides, T = -mu N d with the direction d = c / |c|. This is smooth as long as |c|
 is not zero. |c| reaches zero in finite time without a change of sign, so the guard watches its
-size. Where a slip begins, c is zero and the decision about the contacts gives its direction: d =
-heading + turning (t - begun), the first two terms of its series, until |c| is large enough. From
+size. Where a slip begins, c is zero and the decision about the contacts gives its direction: that
+of heading + turning (t - begun), the first two terms of its series, until |c| is large enough. From
 then on `heading` is updated each time the direction has turned by a right angle.
 """
 
@@ -135,7 +135,9 @@ class SpatialFriction:
         """d, the direction of sliding, a column; zero while it does not slide."""
         slides, heads = self.value("slides"), self.value("heads")
         own = slides * (1.0 - heads)
-        given = self.pair("heading") + self.pair("turning") * (time - self.value("begun"))
+        turned = self.pair("turning") * (time - self.value("begun"))
+        # It turns at a right angle to where it heads, and stays of length one.
+        given = (self.pair("heading") + turned) / ca.sqrt(1.0 + ca.sumsqr(turned))
         # An inactive direction divides by one, and nothing divides by zero in a sample state at
         # rest.
         size = ca.sqrt(own * ca.sumsqr(self.slip) + (1.0 - own) + NOTHING)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.multibody import Body, Mechanism, Revolute, feet
+from daesolve.multibody import Body, Mechanism, PointForce, Revolute, feet
 from daesolve.verification.audit import audit
 
 MASS, WIDE = 2.0, 0.6
@@ -70,3 +70,38 @@ def test_feet_of_a_flat_ladder_do_not_creep():
     run = put(0.02, 40.0)
     assert run.outcome is ds.Outcome.COMPLETED
     assert run.audit().holds
+
+
+@pytest.mark.slow
+def test_a_ladder_ends_where_its_joint_depends_on_how_friction_is_shared():
+    """Two boxes hinged at the top are pushed aside: the share of springs reaches one cone first.
+
+    Until then all reactions balance what was posed, which the audit shows.
+    """
+    height, side = 1.0, 0.3
+    left, right = (
+        Body(name, 2.0, (0.2, 0.3, 0.1), position=(sign * side, 0, height / 2))
+        for name, sign in (("left", -1), ("right", 1))
+    )
+    top = [body.frame((sign * side, 0, height / 2)) for body, sign in ((left, 1), (right, -1))]
+    feet_of = [
+        body.point(sign * side, y, -height / 2)
+        for body, sign in ((left, -1), (right, 1))
+        for y in (-0.2, 0.3)
+    ]
+    push = [PointForce(body.point(0, 0, 0), (0.0, 8.0 * ds.time, 0.0)) for body in (left, right)]
+    ladder = Mechanism(
+        [left, right],
+        [Revolute("top", *top, axis=1), *feet("foot", feet_of, 0.5), *push],
+        gravity=(0.2, 0.1, -9.81),
+    )
+    run = ds.solve(ladder.system(), 2.0, ladder.start, redundant="minimum-norm")
+    assert run.outcome is ds.Outcome.DEGENERATE
+    assert "changes the reactions of the joints between them" in run.message
+    assert run.audit().holds, str(run.audit())
+    used = [
+        np.hypot(run[f"foot_{k}_friction_1"][-1], run[f"foot_{k}_friction_2"][-1])
+        / (0.5 * run[f"foot_{k}"][-1])
+        for k in range(1, 5)
+    ]
+    assert max(used) == pytest.approx(1.0, abs=1e-9)
