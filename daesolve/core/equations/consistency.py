@@ -369,7 +369,7 @@ def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     Where something is not finite, neither is the solution.
     """
     if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(right))):
-        return np.full(matrix.shape[1], np.nan)
+        return np.nan * np.zeros(matrix.shape[1])
     if len(matrix) >= FACTORISED_FROM and matrix.shape[0] == matrix.shape[1]:
         found = solved_sparsely(scipy.sparse.csc_array(matrix), right)
         if found is not None:
