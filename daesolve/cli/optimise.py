@@ -73,6 +73,17 @@ class TaskOptions:
         list[str] | None,
         typer.Option(metavar="NAME", help="A state that ends as it began, and is found."),
     ] = None
+    event: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The event with which the motion ends; --periodic then holds after its reset.",
+        ),
+    ] = None
+    mode: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A discrete value, where it changes at once."),
+    ] = None
     find: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=LOW:HIGH", help="A parameter that is found with the motion."),
@@ -105,6 +116,8 @@ class TaskOptions:
             "bounds": _ranges("--bounds", self.bounds),
             "path": path,
             "periodic": self.periodic or (),
+            "event": self.event,
+            "mode": options.numbers("--mode", self.mode or []),
             "parameters": _ranges("--find", self.find),
             "guess": _samples(self.guess or []),
         }

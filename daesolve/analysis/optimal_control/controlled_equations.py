@@ -11,11 +11,12 @@ import casadi as ca
 import numpy as np
 
 from daesolve.core.equations.dynamics import Dynamics
+from daesolve.core.equations.elimination.impacts import changed_by, settle_function
 from daesolve.core.expressions.translation import function_of
 from daesolve.core.posing.symbols import symbol
 from daesolve.core.system.system import System, unswitched
 from daesolve.core.system.written import expression_in
-from daesolve.errors import OutOfRangeError, unknown_name
+from daesolve.errors import OutOfRangeError, UnsupportedError, unknown_name
 from daesolve.export.named import NamedFunction
 from daesolve.export.quantities import Equations
 
@@ -92,17 +93,49 @@ class ControlledEquations:
         """(t, x, p) -> F: constraints, hidden ones, implicit equations, and fixed invariants."""
         t, x, p = self._symbols
         found = [self._equations.function("residuals")(t, x, p)]
-        dynamics = self.dynamics
-        own = {name: p[k] for k, name in enumerate(self.values)}
-        for row in dynamics.invariants:
+        for row in self.dynamics.invariants:
             if row.on == "positions" and row.fixed is not None:
-                value = self._equations.given(row.value - row.fixed)
-                names = [name for name in dynamics.ranges if name in own]
-                places = [list(dynamics.ranges).index(name) for name in names]
-                theirs = ca.vertcat(dynamics.t, dynamics.x, dynamics.p[places])
-                mine = ca.vertcat(t, x, *[own[name] for name in names])
-                found.append(ca.substitute(value, theirs, mine))
+                found.append(self._in_own(self._equations.given(row.value - row.fixed)))
         return function_of("constraints", [t, x, p], [ca.vertcat(*found)], (TXP, ["F"]))
+
+    def landing(self, event: str) -> ca.Function:
+        """Return (t, x, p) -> (its guard, the states after its reset), by the law of the library.
+
+        Raises
+        ------
+        UnknownNameError, UnsupportedError
+            There is no such event, it has several guards, or nothing is reset.
+        """
+        dynamics = self.dynamics
+        names = [one.name for one in dynamics.events]
+        if event not in names:
+            raise unknown_name("event", event, names)
+        index = names.index(event)
+        guards, reset = dynamics.events[index].guards, dynamics.resets.get(index)
+        if reset is None or guards.numel() != 1:
+            raise UnsupportedError(
+                f"a motion cannot end with the event {event!r}: it needs one guard and a reset, "
+                "and cannot be that of a contact"
+            )
+        after, values, restitution = changed_by(dynamics, reset, dynamics.x, dynamics.p)
+        if reset.imposed:
+            rows = [*dynamics.rows, *reset.momentary]
+            thrown = [restitution if row.name in reset.imposed else ca.SX(0) for row in rows]
+            settle = settle_function(dynamics, self._equations.plan, reset.momentary)
+            after = settle(dynamics.t, after, values, ca.vertcat(*thrown))[0]
+        found = ca.substitute(ca.vertcat(guards, after), reset.fired, ca.SX(1))
+        t, x, p = self._symbols
+        found = self._in_own(ca.SX(self._equations.given(found)))
+        return function_of("landing", [t, x, p], [found], (TXP, ["guard_and_state"]))
+
+    def _in_own(self, expression: ca.SX) -> ca.SX:
+        """Write an expression of the symbols of the equations in those of the functions."""
+        t, x, p = self._symbols
+        dynamics, own = self.dynamics, {name: p[k] for k, name in enumerate(self.values)}
+        names = [name for name in dynamics.ranges if name in own]
+        places = [list(dynamics.ranges).index(name) for name in names]
+        theirs = ca.vertcat(dynamics.t, dynamics.x, dynamics.p[places])
+        return ca.substitute(expression, theirs, ca.vertcat(t, x, *[own[name] for name in names]))
 
     @cached_property
     def grips(self) -> ca.Function:

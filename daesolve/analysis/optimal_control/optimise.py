@@ -49,6 +49,8 @@ def optimise(
     bounds: Mapping[str, Range] | None = None,
     path: Mapping[str, tuple[Expression, float, float]] | None = None,
     periodic: Sequence[str] = (),
+    event: str | None = None,
+    mode: Mapping[str, float] | None = None,
     parameters: Mapping[str, Range] | None = None,
     inputs: Mapping[str, Any] | None = None,
     guess: Mapping[str, Any] | None = None,
@@ -91,6 +93,11 @@ def optimise(
     periodic
         States that end with the value with which they start. Those that `start` does not give are
         found.
+    event
+        An event of the system with a reset, with which the motion ends: its guard is zero there.
+        `periodic` then holds for the states after its reset, as for a step from impact to impact.
+    mode
+        Discrete values during the motion where they differ from those at the start.
     parameters
         Values that replace the defaults; a range is a parameter that is found.
     inputs
@@ -162,6 +169,8 @@ def optimise(
         guess=first,
         begin=subject.begin,
         near=subject.near,
+        event=event,
+        mode=mode or {},
     )
     mesh = _first_mesh(nodes, stages, degree)
     begun = straight(task, mesh, first, _duration(task, first))
@@ -283,7 +292,7 @@ def _agrees(shown: Replay, gain: float, tolerance: float) -> bool:
 
 
 def _refusal(shown: Replay, gain: float, tolerance: float) -> NoOptimumError:
-    met = dict.fromkeys(event.name for event in shown.run.events)
+    met = dict.fromkeys(one.name for one in shown.run.events)
     if met:
         return NoOptimumError(
             f"the run differs by {shown.differences.max():.1e} from the collocated motion, which "

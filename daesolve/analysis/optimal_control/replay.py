@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ from daesolve.errors import DaesolveError
 SAMPLES = 10
 """The samples in each interval. They are points of Gauss' method, so that integrals over a smooth
 motion are exact to rounding."""
+BEYOND_EVENT = 0.01
+"""The part of the duration for which the run goes on after the event with which a motion ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +68,17 @@ def replay(
     roots, weights = np.polynomial.legendre.leggauss(SAMPLES)
     inner = nodes[:-1, None] + np.diff(nodes)[:, None] * (roots + 1.0) / 2.0
     times = np.unique(np.concatenate([nodes, inner.ravel()]))
+    until = float(nodes[-1])
+    if task.event:  # The run goes on through it.
+        until += BEYOND_EVENT * motion.duration
+        times = np.append(times[:-1], until)
     numbers = {
         name: float(value) for name, value in zip(equations.values, equations.defaults, strict=True)
     }
     unknowns = dict(zip(task.unknowns.names, motion.unknowns.tolist(), strict=True))
     numbers |= unknowns
     run = subject.run(
-        float(nodes[-1]),
+        until,
         dict(zip(names, motion.states[:, 0].tolist(), strict=True)),
         {n: numbers[n] for n in subject.system.parameters.names},
         unknowns,
@@ -82,7 +89,11 @@ def replay(
         raise DaesolveError(f"the motion ends early when it is replayed: {run.message}")
     states = np.array([run[name] for name in names])
     at_nodes = states[:, np.searchsorted(times, nodes)]
+    after, late = at_nodes[:, -1], 0.0
+    if task.event:
+        at_nodes[:, -1], after, late = _landed(task, run, float(nodes[-1]), motion.duration)
     own = (np.abs(at_nodes - motion.states) / sizes[:, None]).max(axis=0)
+    own[-1] += late
     between = np.searchsorted(times, inner.ravel())
     p = np.tile(equations.defaults[:, None], (1, inner.size))
     for place, value in zip(task.places[1], motion.unknowns.tolist(), strict=True):
@@ -103,12 +114,31 @@ def replay(
         values: list[ca.DM] = list(task.final.call(given))
         cost += float(values[0])
     cost += motion.duration if task.shortest else 0.0
-    excesses, beyond = _excesses(task, at_nodes, inner, x, p)
+    excesses, beyond = _excesses(task, at_nodes, after, inner, x, p)
     return Replay(run, cost, own, excesses, beyond)
 
 
+def _landed(
+    task: ControlTask, run: Trajectory, time: float, duration: float
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the states before and after the event of the end, and how early or late it came."""
+    names = task.equations.states
+    for event in run.events:
+        late = abs(event.time - time) / duration
+        if event.name == task.event and late <= BEYOND_EVENT and event.after is not None:
+            before = np.array([event.detail[name] for name in names])
+            return before, np.array([event.after[name] for name in names]), late
+    lost = np.full(len(names), np.inf)
+    return lost, lost, math.inf
+
+
 def _excesses(
-    task: ControlTask, at_nodes: np.ndarray, inner: np.ndarray, x: np.ndarray, p: np.ndarray
+    task: ControlTask,
+    at_nodes: np.ndarray,
+    after: np.ndarray,
+    inner: np.ndarray,
+    x: np.ndarray,
+    p: np.ndarray,
 ) -> tuple[dict[str, float], np.ndarray]:
     """Return what is missed by name, and the largest excess of a bound in each interval."""
     names = task.equations.states
@@ -119,7 +149,7 @@ def _excesses(
         if np.isfinite(low) or np.isfinite(high):
             found[f"end of {name}"] = float(max(low - last[k], last[k] - high, 0.0))
         if k in task.periodic:
-            found[f"period of {name}"] = float(abs(last[k] - at_nodes[k, 0]))
+            found[f"period of {name}"] = float(abs(after[k] - at_nodes[k, 0]))
     values = np.asarray(task.path(inner.reshape(1, -1), x, p)).T.reshape(inner.size, -1)
     controls = p[task.places[0]].T
     beyond = np.zeros(len(inner))

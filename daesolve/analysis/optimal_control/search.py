@@ -141,6 +141,8 @@ def _titled(task: ControlTask, name: str) -> str:
 def _size_of(task: ControlTask, sizes: np.ndarray, name: str) -> float:
     if name in task.along.names:
         return float(task.along.sizes[task.along.names.index(name)])
+    if name == f"the guard of {task.event}":
+        return 1.0
     return float(sizes[task.equations.states.index(name.rsplit(" ", 1)[-1])])
 
 

@@ -84,6 +84,11 @@ class ControlTask:
         The time of the start, and the limits of the duration.
     path
         (t, x, p) -> quantities along the motion, within `along`.
+    landing
+        (t, x, p) -> the guard of the event with which the motion ends, and the states after it;
+        None if it ends with none.
+    event
+        Its name; "" without one.
     running, final
         (t, x, p) -> what is integrated, and what is added at the end; None if there is none.
     """
@@ -103,6 +108,8 @@ class ControlTask:
     along: TaskLimits
     running: ca.Function | None
     final: ca.Function | None
+    landing: ca.Function | None = None
+    event: str = ""
 
     @property
     def shortest(self) -> bool:
@@ -153,6 +160,8 @@ def pose_task(
     guess: Mapping[str, np.ndarray],
     begin: float,
     near: Mapping[str, float],
+    event: str | None,
+    mode: Mapping[str, float],
 ) -> ControlTask:
     """Check what is asked for; see `optimise`."""
     check_system(system)
@@ -164,8 +173,10 @@ def pose_task(
     limits = {name: _range(f"the bound of {name!r}", value) for name, value in bounds.items()}
     within = {name: limits.get(name, (-math.inf, math.inf)) for name in names}
     check_names("parameter to find", unknown, system.parameters)
+    check_names("discrete value of the mode", mode, system.dynamics.discrete)
     numbers = {
         **known,
+        **mode,
         **others,
         **{name: _inside(*one, system.parameters.defaults[name]) for name, one in unknown.items()},
         **{name: _inside(*one) for name, one in within.items()},
@@ -209,6 +220,8 @@ def pose_task(
         _limits({name: row[1:] for name, row in rows.items()}),
         running,
         final,
+        None if event is None else equations.landing(event),
+        event or "",
     )
 
 

@@ -413,8 +413,13 @@ class Transcription:
             titles = [f"the end of {names[k]}" for k in asked]
             self._ask(titles, ca.MX(last[asked] / ca.DM(own)), low / own, high / own)
         periodic = list(task.periodic)
+        end = last
+        if task.landing is not None:
+            landed = task.landing(task.begin + self.duration, last, self._values_after(-1))
+            self._ask([f"the guard of {task.event}"], ca.MX(landed[0]), *_zeros(1))
+            end = landed[1:]
         if periodic:
-            gap = ca.MX((last - first)[periodic] / ca.DM(sizes[periodic]))
+            gap = ca.MX((end - first)[periodic] / ca.DM(sizes[periodic]))
             self._ask([f"the period of {names[k]}" for k in periodic], gap, *_zeros(len(periodic)))
         if task.closures:
             closed = task.equations.constraints(task.begin, first, self._values_after(-1))
