@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from daesolve.analysis.gradients import Objective
+from daesolve.analysis.optimal_control.collocation import CollocatedMotion, Mesh
 from daesolve.analysis.optimal_control.controlled_equations import Expression
 from daesolve.analysis.optimal_control.optimum import Optimum, largest_difference
 from daesolve.analysis.optimal_control.refinement import refined, resampled
@@ -26,7 +27,6 @@ from daesolve.analysis.optimal_control.search import (
 )
 from daesolve.analysis.optimal_control.subject import ControllableCase, duration_of, subject_of
 from daesolve.analysis.optimal_control.task import ControlTask, Range, pose_task
-from daesolve.analysis.optimal_control.transcription import CollocatedMotion, Mesh
 from daesolve.core.system.system import System
 from daesolve.errors import NoOptimumError, OutOfRangeError, check_names
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from daesolve.analysis.optimal_control.transcription import Mesh
+from daesolve.analysis.optimal_control.collocation import Mesh
 from daesolve.core.results.trajectory.results import Outcome, Verification
 from daesolve.core.results.trajectory.trajectory import Trajectory
 from daesolve.errors import suggest_names

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from daesolve.analysis.optimal_control.task import ControlTask
-from daesolve.analysis.optimal_control.transcription import (
+from daesolve.analysis.optimal_control.collocation import (
     HIGH,
     LOW,
     Arcs,
@@ -16,6 +15,7 @@ from daesolve.analysis.optimal_control.transcription import (
     gauss,
     lagrange,
 )
+from daesolve.analysis.optimal_control.task import ControlTask
 
 ACTIVE = 1e-6
 """A control or a path is at its bound if it is nearer than this, relative to the bound's size."""

@@ -10,9 +10,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.analysis.optimal_control.collocation import CollocatedMotion, Mesh
 from daesolve.analysis.optimal_control.subject import ControlSubject
 from daesolve.analysis.optimal_control.task import ControlTask
-from daesolve.analysis.optimal_control.transcription import CollocatedMotion, Mesh
 from daesolve.core.posing.symbols import time
 from daesolve.core.posing.tables import horner, table
 from daesolve.core.results.trajectory.trajectory import Trajectory

@@ -9,14 +9,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.analysis.optimal_control.collocation import Arcs, CollocatedMotion, Mesh, gauss
 from daesolve.analysis.optimal_control.task import ControlTask
-from daesolve.analysis.optimal_control.transcription import (
-    Arcs,
-    CollocatedMotion,
-    Mesh,
-    Transcription,
-    gauss,
-)
+from daesolve.analysis.optimal_control.transcription import Transcription
 from daesolve.errors import InfeasibleTaskError, NoOptimumError
 
 MISSED = 1e-6

@@ -68,7 +68,9 @@ def walker() -> ds.MechanicalSystem:
 
     def below(angle: ca.SX, along: Any) -> ca.SX:
         """Return a place on a leg, below the hip."""
-        return ca.SX(ca.vertcat(q.x - along * ca.sin(angle), q.y - along * ca.cos(angle)))
+        x: ca.SX = q.x - along * ca.sin(angle)
+        y: ca.SX = q.y - along * ca.cos(angle)
+        return ca.vertcat(x, y)
 
     masses = [
         (p.hip, ca.vertcat(q.x, q.y)),
