@@ -13,7 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import daesolve as ds
 from daesolve.core.run.integration.run_options import requested_by
@@ -79,7 +79,7 @@ def enclosed(problem: Problem, until: float, budget: float) -> EnclosedCase:
 
         found = certificate_of(case.system, request, run, {}, stop)
     except ds.DaesolveError as error:
-        return EnclosedCase(**{**vars(nothing), "message": str(error)})
+        return replace(nothing, message=str(error))
     return EnclosedCase(
         problem.name, len(found.states), begin, until, found.until,
         found.width if len(found.times) else 0.0, len(found.events), found.seconds, found.message,

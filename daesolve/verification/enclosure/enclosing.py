@@ -47,10 +47,10 @@ from daesolve.verification.enclosure.watching import stays_quiet
 
 ORDER = 32
 """Of Taylor's polynomials: their remainders then are of the size of rounding of two doubles."""
-SLOPE_ORDER = 10
-"""Of those of derivatives, whose errors count only as parts of the size of a set."""
 TOLERANCE = 1e-28
 """What the remainder of a step may be, relative."""
+SLOPE_TOLERANCE = 1e-7
+"""What those of derivatives may be, which widen a set by this part of it."""
 DRAWN = 10
 """After so many steps a set is drawn to the constraints."""
 WIDEST = 0.5
@@ -73,8 +73,8 @@ class Enclosure:
         How uncertain start values and parameters are, by name.
     progress
         Called with the time reached.
-    slope_order
-        Of Taylor's polynomials of derivatives by the start.
+    slope_tolerance
+        What the remainders of derivatives by the start may be, relative.
     """
 
     prepared: Prepared
@@ -82,7 +82,7 @@ class Enclosure:
     samples: np.ndarray
     radii: Mapping[str, float] = field(default_factory=dict[str, float])
     progress: Callable[[float], None] | None = None
-    slope_order: int = SLOPE_ORDER
+    slope_tolerance: float = SLOPE_TOLERANCE
 
     def __post_init__(self) -> None:
         problem = self.prepared.problem
@@ -215,7 +215,9 @@ class Enclosure:
         return tables_of(self.equations)
 
     def _stepping(self) -> Stepping:
-        return Stepping(self._tables, self._p, ORDER, TOLERANCE, slope_order=self.slope_order)
+        return Stepping(
+            self._tables, self._p, ORDER, TOLERANCE, slope_tolerance=self.slope_tolerance
+        )
 
     def _start_mode(self, events: Sequence[ExpectedEvent]) -> None:
         """Take the values of the mode in which the motion begins, and prove that it is right."""

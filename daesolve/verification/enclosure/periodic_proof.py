@@ -26,7 +26,7 @@ from daesolve.core.run.integration.simulation import simulate_recorded
 from daesolve.core.system.system import System
 from daesolve.errors import NoProofError, OutOfRangeError, check_names, is_number
 from daesolve.verification.enclosure.crossings import NotCertifiedError
-from daesolve.verification.enclosure.enclosing import ORDER, Enclosure
+from daesolve.verification.enclosure.enclosing import TOLERANCE, Enclosure
 from daesolve.verification.enclosure.exact import (
     exact,
     flint,
@@ -235,7 +235,7 @@ def _proof(prepared: Prepared, period: Any, *, autonomous: bool) -> PeriodicProo
     radius = np.maximum(10.0 * here.distance, FIRST_RADIUS * here.sizes)
     moving = [place for place in range(len(free)) if place != kept]
     radii = {names[free[place]]: float(radius[place]) for place in moving}
-    wide = Enclosure(shorter, here.events, np.empty(0), radii, slope_order=ORDER)
+    wide = Enclosure(shorter, here.events, np.empty(0), radii, slope_tolerance=TOLERANCE)
     start, _ = wide.begin((), here.start.centre)
     period = here.period + flint().arb(0, float(radius[kept])) if autonomous else here.period
     end = _after(wide, start, period)

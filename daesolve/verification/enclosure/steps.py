@@ -24,6 +24,10 @@ ATTEMPTS = 4
 """How often a box is widened before the step is shortened."""
 HALVINGS = 60
 """How often a step is shortened before there is none."""
+LAVISH = 1e-4
+"""The part of the tolerance of slopes below which their order is lowered."""
+LEAST_ORDER = 6
+"""Of slopes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,14 +132,15 @@ class Stepping:
         Of Taylor's polynomials.
     tolerance
         What the remainder of a step may be, relative to the sizes of the states (at least 1).
-    slope_order
-        Of the polynomials of slopes, whose errors count only as parts of the size of a set.
+    slope_tolerance
+        By which part the remainders of slopes may widen a set; their order follows from it.
     """
 
     def __init__(
-        self, tables: Tables, p: list[Any], order: int, tolerance: float, *, slope_order: int
+        self, tables: Tables, p: list[Any], order: int, tolerance: float, *, slope_tolerance: float
     ) -> None:
-        self.order, self.tolerance, self.slope_order = order, tolerance, slope_order
+        self.order, self.tolerance, self.slope_tolerance = order, tolerance, slope_tolerance
+        self.slope_order = order
         self.plain, self.varied = BallField(tables.plain, p), BallField(tables.varied, p)
         self.columns = tables.columns
         self._unit = np.zeros((self.plain.states * len(self.columns), 3))
@@ -185,6 +190,7 @@ class Stepping:
                 length *= 0.5
                 continue
             whole_slopes = np.concatenate([slopes, rest[:, None]], axis=1)
+            self._choose_slope_order(start, rest, length ** slopes.shape[1])
             if end < until or factor < 1.0:
                 self.proposed = length * min(factor, 1.5)
             last = self.plain.followed(rows)[:, order + 1 :]
@@ -193,6 +199,20 @@ class Stepping:
                 start, time, end, centre, whole_slopes, self.columns, remainder, within, whole
             )
         return None
+
+    def _choose_slope_order(self, start: StateSet, rest: np.ndarray, power: float) -> None:
+        """Choose the order of the slopes of the next step by what their remainders added to a set.
+
+        `power` is the power of the length of the step that they are coefficients of.
+        """
+        sizes = ((np.abs(rest[:, 0]) + rest[:, 2]) * power).reshape(-1, self.states)
+        radii = start.radii
+        least = self.tolerance * np.maximum(np.abs(start.centre[:, 0]), 1.0)
+        part = float(np.max(radii[list(self.columns)] @ sizes / (radii + least), initial=0.0))
+        if part > self.slope_tolerance:
+            self.slope_order = min(self.slope_order + 4, self.order)
+        elif part < LAVISH * self.slope_tolerance:
+            self.slope_order = max(self.slope_order - 2, LEAST_ORDER)
 
     def _guess(self, centre: np.ndarray) -> float:
         """Return how long a step may be, by the last coefficients."""

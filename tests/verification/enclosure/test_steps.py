@@ -29,7 +29,7 @@ def falling():
 
 @pytest.mark.parametrize("order", [2, 4, 8])
 def test_slopes_contain_the_derivatives_of_the_motion_although_the_order_is_low(falling, order):
-    stepping = Stepping(*falling, order, 1e-3, slope_order=order)
+    stepping = Stepping(*falling, order, 1e-3, slope_tolerance=1e-9)
     start = StateSet.around(np.array([[-1.0, 0.0], [2.0, 0.0]]), np.zeros(2))
     step = stepping.step(start, 0.0, 0.125)
     slopes = step.at(apart(step.end, 0.0)).by_start
