@@ -302,7 +302,7 @@ class FrictionalContactLaw(SwitchingLaw):
                 rest=rests and not self._functions.timed,
             )
         ]
-        likely, slack = self._unloaded.likely_modes(place, instant, modes, book, answer.reactions)
+        likely, slack = self._unloaded.likely_modes(place, instant, modes, book, answer)
         mode = likely[0]
         if len(likely) > 1:
             mode = self._agreeing_mode(place, likely, book, instant, zero)

@@ -305,7 +305,7 @@ class SpatialContactLaw(FrictionalContactLaw):
                 )
             ]
         ]
-        modes, slack = self._unloaded.likely_modes(place, instant, modes, book, answer.reactions)
+        modes, slack = self._unloaded.likely_modes(place, instant, modes, book, answer)
         chosen = modes[0]
         if len(modes) > 1:
             chosen = self._agreeing_mode(place, modes, book, instant, zero)

@@ -16,11 +16,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from daesolve.contact.decisions import ContactSolution
 from daesolve.contact.laws.frictional_instant import (
     ContactNumbers,
     DecisionState,
     TouchingContacts,
 )
+from daesolve.contact.laws.shared_friction import independent
 from daesolve.contact.posing.contact_rows import SpatialContactFriction
 from daesolve.core.equations.additions import TOUCHING
 from daesolve.core.events.guard_book import GuardBook
@@ -158,7 +160,7 @@ class UnloadedContacts:
         instant: TouchingContacts,
         modes: Sequence[np.ndarray],
         book: GuardBook,
-        borne: np.ndarray,
+        answer: ContactSolution,
     ) -> tuple[Sequence[np.ndarray], np.ndarray]:
         """Return the modes in which contacts without a load do what its first change says.
 
@@ -169,14 +171,15 @@ class UnloadedContacts:
         ----------
         place, instant, modes, book
             The place, what touches, in which modes it may continue, and the history of the guards.
-        borne
-            The reactions of what touches.
+        answer
+            What was decided of what touches.
         """
         holds, own = self._numbers.holds, instant.which[instant.which < self._numbers.count]
         sizes, slack = np.ones(len(holds)), np.zeros(len(holds))
         count, matrix = len(own), instant.contacts.matrix[: len(own)]
         terms = np.maximum(instant.size[:count], instant.terms[:count])
-        sizes[own] = typical_loads(matrix, terms + np.abs(matrix) @ np.abs(borne))
+        terms += np.abs(matrix) @ np.abs(answer.reactions)
+        sizes[own] = typical_loads(matrix, terms)
         pull = float(np.max(instant.size))
         whole = max(modes, key=lambda mode: float(np.sum(mode[holds])))
 
@@ -184,6 +187,7 @@ class UnloadedContacts:
             later = advanced(self._rate, (place.time, place.whole, whole), step, pull)
             return book.at(*later)[0][self._lost]
 
+        whole = self._with_barely_open(instant, whole, answer.gap_rates[:count] <= TIED * terms)
         now, zeros = loads(0.0), book.tolerances[self._lost]
         tied = (whole[holds] == 1.0) & (np.abs(now) <= np.maximum(TIED * sizes, zeros))
         if not tied.any():
@@ -194,7 +198,32 @@ class UnloadedContacts:
         changes = first_changes(loads, tied, CHANGED * sizes, steps_from(place.time, moment))
         stays = changes >= 0.0
         likely = [mode for mode in modes if np.all((mode[holds] == 1.0)[tied] == stays[tied])]
+        smooth = tied & ~self._numbers.rubs[: len(holds)]
+        if not likely and len(modes) == 1 and np.array_equal(smooth, tied):
+            # Accelerations of rounding alone have made it seem loaded.
+            opened = whole.copy()
+            opened[holds[~stays & tied]] = 0.0
+            likely = [opened]
         return likely or modes, slack
+
+    def _with_barely_open(
+        self, instant: TouchingContacts, p: np.ndarray, still: np.ndarray
+    ) -> np.ndarray:
+        """Return p in which smooth contacts are closed that open by accelerations of rounding.
+
+        `still` says which of the contacts that touch have none, (n,).
+        """
+        numbers, own = self._numbers, instant.which[instant.which < self._numbers.count]
+        closed = p[numbers.holds[own]] == 1.0
+        opens = still & ~closed & ~numbers.rubs[own] & ~numbers.following(p)[own]
+        rows = np.flatnonzero(closed | opens).tolist()
+        if not opens.any() or p[numbers.sticks].any():
+            return p
+        if len(independent(instant.contacts.matrix, [], rows)) < len(rows):
+            return p
+        p = p.copy()
+        p[numbers.holds[own[opens]]] = 1.0
+        return p
 
     def with_slack(self, p: np.ndarray, slack: np.ndarray) -> np.ndarray:
         """Return p in which loads of closed contacts may fall by rounding."""

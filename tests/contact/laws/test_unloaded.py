@@ -162,3 +162,28 @@ def test_joints_at_their_limits_bear_nothing_while_a_chain_falls():
     assert run.audit().holds, str(run.audit())
     assert run.end_state["z"] == pytest.approx(-GRAVITY * 2.0, abs=1e-12)
     assert [run.end_state["a"], run.end_state["b"]] == pytest.approx([0.3, 0.5], abs=1e-14)
+
+
+@pytest.mark.parametrize("way", [-1.0, 1.0])
+def test_a_smooth_limit_beside_a_rough_foot_in_the_air_opens_or_closes_at_once(way):
+    """A rod on a box that falls starts at its limit; a growing moment turns it off or onto it."""
+    q = ds.coordinates(x="m", y="m", a=ds.ANGLE)
+    end = ca.vertcat(q.x + ca.sin(q.a), q.y + ca.cos(q.a))
+    speed = ca.jtimes(end, q.vector, q.dot.vector)
+    box = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2 + 0.3 * ca.sumsqr(speed) / 2,
+        potential=GRAVITY * (q.y + 0.3 * end[1]),
+        force={"a": way * 4.0 * ds.time},
+        goals=[
+            ds.Contact("foot", q.y + 9.0, slip=q.dot.x, friction=MU, closed=False),
+            ds.Contact("limit", q.a - 0.2, closed=False, unit="N m"),
+        ],
+    )
+    run = ds.solve(box, 0.5, {"a": 0.2})
+    assert run.outcome is ds.Outcome.COMPLETED, run.message
+    assert run.audit().holds, str(run.audit())
+    assert [(e.name, e.time) for e in run.events] == ([("limit_closed", 0.0)] if way < 0 else [])
+    # About the common centre the rod has the reduced mass of both.
+    turned = 4.0 * 0.5**3 / 6 / (0.3 / 1.3) if way > 0 else 0.0
+    assert run.end_state["a"] == pytest.approx(0.2 + turned, abs=1e-12)
