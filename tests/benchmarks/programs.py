@@ -15,6 +15,7 @@ PROGRAMS = {
     "benchmarks.first_run": "benchmarks.first_run.__main__",
     "benchmarks.history": "benchmarks.history.__main__",
     "benchmarks.importers": "benchmarks.importers.__main__",
+    "benchmarks.landing": "benchmarks.landing.__main__",
     "benchmarks.live": "benchmarks.live",
     "benchmarks.live_cases": "benchmarks.live_cases",
     "benchmarks.long_horizon": "benchmarks.long_horizon.__main__",

@@ -23,6 +23,7 @@ SMALL = {
     "benchmarks.history": "measure --changed --rows rows.jsonl --figure pendulum --figure hoop "
     "--repeats 2 --rounds 1",
     "benchmarks.importers": "--case 'bouncing-ball rides'",
+    "benchmarks.landing": "--scene ball --halvings 1",
     "benchmarks.live": "--page hoop --until 2 --repeats 1",
     "benchmarks.live_cases": "--problem particle-on-circle",
     "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
@@ -334,6 +335,17 @@ def test_a_model_file_accelerates_as_in_mujoco(tmp_path):
     assert "referee/connect.xml" in table
     assert found["acceleration"] <= 1e-12
     assert found["residual"] <= 1e-14
+
+
+@pytest.mark.slow
+def test_a_ball_lands_slides_and_rolls_as_a_closed_form_says(tmp_path):
+    pytest.importorskip("mujoco")
+    table, found = ran(tmp_path, "benchmarks.landing")
+    assert "| ball | daesolve |" in table
+    own, *others = found
+    assert max(own["error"], own["sinks_in"]) <= 1e-13
+    assert len(others) == 4
+    assert min(other["error"] for other in others) > 1e-6
 
 
 @pytest.mark.long

@@ -1,0 +1,1 @@
+"""Model files that land, by daesolve and by MuJoCo."""
