@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import casadi as ca
 import mpmath as mp
 import numpy as np
 import pytest
+from daesolve_problems.contacts import free_body
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, UnknownNameError
@@ -174,3 +176,72 @@ def test_what_has_no_second_derivatives_is_refused():
     ):
         with pytest.raises(error, match=words):
             ds.analysis.hessian_product(ball(), objective, 0.3, start, by=by, along=along)
+
+
+def spinning_ball() -> ds.MechanicalSystem:
+    """A homogeneous ball by its unit quaternion, which slides on a rough floor."""
+    q, v = free_body.coordinates()
+    p = ds.parameters(
+        friction=(0.2, "", ds.NON_NEGATIVE),
+        gravity=(9.81, "m/s^2"),
+        radius=(0.1, "m"),
+    )
+    turning = free_body.rotated(free_body.orientation(q), v.vector[3:])
+    slip = v.vector[:3] + ca.cross(turning, ca.vertcat(0, 0, -p.radius))
+    floor = ds.Contact(
+        "floor",
+        q.z - p.radius,
+        slip=(slip[0], slip[1]),
+        friction=p.friction,
+    )
+    inertia = 0.4 * p.radius**2
+    return ds.MechanicalSystem(
+        q,
+        p,
+        velocities=v,
+        kinematics=free_body.kinematics(q, v),
+        kinetic=(ca.sumsqr(v.vector[:3]) + inertia * ca.sumsqr(v.vector[3:])) / 2,
+        potential=p.gravity * q.z,
+        goals=[floor, free_body.unit(q)],
+    )
+
+
+SPIN = {"x_dot": 1.0, "y_dot": 0.5, "omega_x": 3.0, "omega_y": -5.0}
+THROWN = {
+    "x": 0.0,
+    "y": 0.0,
+    "z_dot": 0.0,
+    "omega_z": 2.0,
+    **free_body.turned_about_vertical(0.0),
+    **SPIN,
+}
+ALONG = [1.0, 0.3, 0.2, -1.0, 0.1, 2.0]
+
+
+def slip_of(vx, vy, wx, wy):
+    """Return the velocity with which the lowest point of the ball slips, and its size."""
+    radius = mp.mpf("0.1")
+    slip = vx - radius * wy, vy + radius * wx
+    return slip, mp.sqrt(slip[0] ** 2 + slip[1] ** 2)
+
+
+@pytest.mark.slow
+def test_a_ball_that_slides_and_spins_in_space_has_the_hessian_of_its_closed_form():
+    until = 0.15
+
+    def closed(vx, vy, wx, wy, friction, gravity):
+        # Friction acts against the slip, whose direction stays the same.
+        slip, size = slip_of(vx, vy, wx, wy)
+        x, y = (
+            speed * until - friction * gravity * part / size * until**2 / 2
+            for speed, part in zip((vx, vy), slip, strict=True)
+        )
+        return x * y
+
+    objective = ds.analysis.Objective(end=lambda now: now["x"] * now["y"])
+    by, start = [*SPIN, "friction", "gravity"], {**THROWN, "z": 0.1}
+    found = ds.analysis.hessian_product(
+        spinning_ball(), objective, until, start, by=by, along=ALONG
+    )
+    expected = exact_hessian(closed, [*SPIN.values(), 0.2, 9.81]) @ ALONG
+    assert found.vector == pytest.approx(expected, abs=SMOOTH * np.max(np.abs(expected)))
