@@ -160,4 +160,4 @@ def test_the_rattleback_of_kane_and_levinson_reverses_its_spin():
     (case,) = (one for one in celt.problem.cases if one.name == "reversal")
     certificate = certified(case.start, [0.0, 3.2])
     assert reverses(certificate)
-    assert certificate.width < 1e-12
+    assert certificate.width < 1e-8
