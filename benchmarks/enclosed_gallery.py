@@ -80,9 +80,12 @@ def enclosed(problem: Problem, until: float, budget: float) -> EnclosedCase:
         found = certificate_of(case.system, request, run, {}, stop)
     except ds.DaesolveError as error:
         return replace(nothing, message=str(error))
+    # The budget may be spent at the very end.
+    message = "" if found.until == until else found.message
+    width = found.width if len(found.times) else 0.0
     return EnclosedCase(
-        problem.name, len(found.states), begin, until, found.until,
-        found.width if len(found.times) else 0.0, len(found.events), found.seconds, found.message,
+        problem.name, len(found.states), begin, until, float(found.until), width,
+        len(found.events), found.seconds, message,
     )  # fmt: skip
 
 
