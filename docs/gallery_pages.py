@@ -97,6 +97,7 @@ GROUPS = {
         "quadruped",
         "biped",
         "gripper",
+        "humanoid",
     ],
     "Periodic motions": [
         "bouncing-ball",
@@ -136,7 +137,7 @@ IN_DEPTH = {
         "spinning-top",
         "pendulum-chain",
     ],
-    "robot-problems": ["quadruped", "biped", "gripper"],
+    "robot-problems": ["quadruped", "biped", "gripper", "humanoid"],
     "omni-friction": ["omni-friction", "omni-inertialess"],
     "omni-rolling": ["omni-rolling"],
     "omni-laws": ["omni-laws"],
