@@ -361,7 +361,7 @@ class FrictionalContactLaw(SwitchingLaw):
         moment = self._moment(place, instant, zero)
         push = self._to_let_go(place.time, place.whole, place.p, book)
         times = (push, moment) if push < moment else (moment,)
-        jams = [self._to_a_jam(place.time, place.whole, p, book) for p in modes]
+        jams = [self._to_a_jam(place, p, min(SMALL_STEPS) * moment) for p in modes]
         # A contact elsewhere may close in less than a small step of this one.
         own = instant.which[instant.which < self._numbers.count]
         judged = np.setdiff1d(self._all, np.delete(self._closing, own))
@@ -411,15 +411,16 @@ class FrictionalContactLaw(SwitchingLaw):
             sizes = np.repeat(np.sum(values.reshape(-1, count), axis=1) / count, count)
         return float(np.min(sizes[passing] / -rates[passing], initial=np.inf))
 
-    def _to_a_jam(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
-        """Return the time, s, in which a mode would reach a jam at its current rate, or inf.
+    def _to_a_jam(self, place: DecisionState, p: np.ndarray, step: float) -> float:
+        """Return the time, s, in which a mode would reach a jam as it does over a step, or inf.
 
         Beyond a jam reactions have the other sign, so that a mode seems to agree which does not.
         """
         if self._jam is None:
             return float("inf")
-        above, rate = (float(found[self._jam.near]) for found in book.at(time, x, p))
-        ratio = above + NEAR
+        later, near = self._functions.later(place, p, step), self._jam.near
+        now, then = (self._functions.guards(at.time, at.whole, p)[near] for at in (place, later))
+        ratio, rate = float(now) + NEAR, float(then - now) / step
         return ratio / -rate if rate < 0.0 < ratio else float("inf")
 
     def _events_between(
