@@ -22,7 +22,7 @@ from daesolve.multibody.model_files import FileMechanism
 from daesolve.multibody.referee.engine import CommonStart, Gauge, closed, compiled_with, switch_off
 from daesolve.multibody.referee.own_run import Sight
 
-from .measuring import random_start, title
+from .measuring import start_values, title
 
 TOLERANCES = (1e-5, 1e-6, 1e-7, 1e-8)
 FINEST = 1e-11
@@ -115,11 +115,8 @@ class Contest:
 
 
 def _start(mechanism: FileMechanism, gauge: Gauge) -> CommonStart:
-    """Return the pose of the first keyframe, or the default one, with random speeds."""
-    values = {**mechanism.start_values}
-    for keyframe in [*mechanism.starts.values()][:1]:
-        values |= keyframe.values
-    values |= random_start(mechanism, 1)[1]
+    """Return a pose within limits with random speeds, as in the other table."""
+    values = {**mechanism.start_values, **start_values(mechanism)}
     qpos, qvel = np.zeros(int(gauge.model.nq)), np.zeros(int(gauge.model.nv))
     for freedom in mechanism.freedoms.values():
         freedom.put(values, qpos, qvel)

@@ -1,12 +1,12 @@
 """Stiff model files of other authors: the error after a second, over processor seconds.
 
-The user supplies the files. Each is run from random speeds of all joints, without contacts and
-limits, as in `benchmarks.models`: by daesolve at several tolerances, by its explicit method where
-that is asked for, and by MuJoCo with `implicitfast` at steps of 2 to 0.1 ms. The error is the
-largest of a mass centre's position at the end, in metres: against daesolve at a tolerance of 1e-11,
-and for MuJoCo also against its own run with steps of 0.0125 ms, since its loops and its dry
-friction are soft. Seconds are processor seconds without preparation: of the second of two runs, in
-which nothing is built any more.
+The user supplies the files. Each is run from random speeds of all joints, without contacts, as in
+`benchmarks.models`: by daesolve at several tolerances, by its explicit method where that is asked
+for, and by MuJoCo with `implicitfast` at steps of 2 to 0.1 ms. The error is the largest of a mass
+centre's position at the end, in metres: against daesolve at a tolerance of 1e-11, and for MuJoCo
+also against its own run with steps of 0.0125 ms, since its loops and its dry friction are soft.
+Seconds are processor seconds without preparation: of the second of two runs, in which nothing is
+built any more.
 """
 
 from __future__ import annotations
