@@ -14,6 +14,7 @@ PROGRAMS = {
     "benchmarks.events": "benchmarks.events",
     "benchmarks.first_run": "benchmarks.first_run.__main__",
     "benchmarks.history": "benchmarks.history.__main__",
+    "benchmarks.identification": "benchmarks.identification",
     "benchmarks.importers": "benchmarks.importers.__main__",
     "benchmarks.landing": "benchmarks.landing.__main__",
     "benchmarks.live": "benchmarks.live",

@@ -22,6 +22,7 @@ SMALL = {
     "benchmarks.first_run": "--task pendulum --until 1",
     "benchmarks.history": "measure --changed --rows rows.jsonl --figure pendulum --figure hoop "
     "--repeats 2 --rounds 1",
+    "benchmarks.identification": "--repetitions 3",
     "benchmarks.importers": "--case 'bouncing-ball rides'",
     "benchmarks.landing": "--scene ball --halvings 1",
     "benchmarks.live": "--page hoop --until 2 --repeats 1",
@@ -114,6 +115,14 @@ def test_batches_are_measured_beside_runs_one_by_one(tmp_path):
         assert 0 < one["steps"] < one["integrate"]
         assert one["difference"] < 1e-12
     assert "| hoop-300, 16 | one by one |" in printed
+
+
+@pytest.mark.long
+def test_the_truth_is_counted_in_intervals(tmp_path):
+    printed, found = ran(tmp_path, "benchmarks.identification")
+    assert [one["unknown"] for one in found] == ["c0", "mom"]
+    assert all(0 <= one["inside"] <= one["repetitions"] == 3 for one in found)
+    assert "| c0 |" in printed
 
 
 @pytest.mark.long
