@@ -112,7 +112,21 @@ def with_shared_slips(system: _Posed) -> _Posed:
         outputs=outputs_changed(written, system.outputs),
         meters=outputs_changed(written, system.meters),
         recovered=outputs_changed(written, system.recovered) | own,
+        after=_renamed(system.after, groups),
     )
+
+
+def _renamed(
+    after: Mapping[str, Sequence[str]], groups: Sequence[_Group]
+) -> dict[str, tuple[str, ...]]:
+    """Return what is eliminated before each goal, with one goal for those that share a slip."""
+    rows = {goal.name: group.row.name for group in groups for goal in group.goals}
+    found: dict[str, tuple[str, ...]] = {}
+    for goal, before in after.items():
+        name = rows.get(goal, goal)
+        named = (rows.get(one, one) for one in before)
+        found[name] = tuple(dict.fromkeys([*found.get(name, ()), *named]))
+    return found
 
 
 def _groups(system: PosedMechanics) -> list[_Group]:

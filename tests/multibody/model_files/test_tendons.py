@@ -96,3 +96,16 @@ def test_a_string_pulls_taut_at_its_length(tmp_path: Path) -> None:
     assert impact is not None
     assert impact.impulses["string_upper"] == pytest.approx(2 * 1.5 / 0.8, rel=1e-11)
     assert run["rail_displacement"][-1] == pytest.approx(0.4 - 0.5 * 0.6, rel=1e-11)
+
+
+def test_a_joint_and_its_tendon_brake_together(tmp_path: Path) -> None:
+    """Dry friction of a tendon that runs twice as fast counts twice: 1 N + 2 * 1 N for 1 kg."""
+    text = """<mujoco><option gravity="0 0 0"/><worldbody><body name="block">
+      <joint name="rail" type="slide" axis="1 0 0" frictionloss="1"/><geom size=".05" mass="1"/>
+    </body></worldbody><tendon>
+      <fixed name="cord" frictionloss="1"><joint joint="rail" coef="2"/></fixed>
+    </tendon></mujoco>"""
+    model = ds.multibody.read(written(tmp_path, "brakes", text))
+    run = ds.solve(model.system(), 1.0, guess=model.start_with({"rail_speed": 1.0}))
+    assert [event.time for event in run.events] == pytest.approx([1 / 3, 1 / 3], abs=1e-12)
+    assert run["block_x"][-1] == pytest.approx(1 / 6, abs=1e-12)
