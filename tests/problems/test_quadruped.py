@@ -207,3 +207,18 @@ def test_on_a_slope_that_is_steeper_than_friction_all_feet_slide_at_their_limit(
         rubbed = np.array([run[f"{foot}_friction_{k}"] for k in (1, 2)])
         assert np.all(run[foot] > 0.0)
         assert np.allclose(np.linalg.norm(rubbed, axis=0), 0.8 * run[foot], rtol=1e-9)
+
+
+def test_the_momentum_of_what_slides_down_grows_by_weight_less_friction(sliding_run):
+    """With g (sin a - mu cos a), and mu times what the loads carry beyond the weight."""
+    run, time = sliding_run, SLIDES[1] - SLIDES[0]
+    straight = 1.0
+    for foot in FEET:
+        rubbed = np.array([run[f"{foot}_friction_{k}"] for k in (1, 2)])
+        straight = min(straight, float(np.min(-rubbed[0] / np.linalg.norm(rubbed, axis=0))))
+    # Feet slide down almost straight: friction has at least this part along the slope.
+    assert straight > 0.99
+    gained, lifted = (momentum(run, axis, -1) - momentum(run, axis, 0) for axis in "xz")
+    carried = lifted + time * weight() * np.cos(INCLINE)
+    pulled = time * weight() * np.sin(INCLINE)
+    assert pulled - 0.8 * carried - 1e-9 < gained < pulled - 0.8 * straight * carried
