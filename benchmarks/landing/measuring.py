@@ -100,7 +100,7 @@ class Scene:
 def ball_in_closed_form(times: np.ndarray) -> np.ndarray:
     """Return the mass centre of the ball: it falls, slides and rolls."""
     drop, speed, friction, gravity = 0.2, 1.0, 0.3, 9.81
-    landing = np.sqrt(2.0 * drop / gravity)
+    landing = float(np.sqrt(2.0 * drop / gravity))
     touched = speed - friction * gravity * landing  # the impulse of friction, as far as it slides
     sliding = max(0.0, (touched - 5.0 / 7.0 * speed) / (friction * gravity))
     rolling = min(touched, 5.0 / 7.0 * speed) if sliding else 5.0 / 7.0 * speed
@@ -229,7 +229,8 @@ class Peer:
         mj, model, data = self.mujoco, self.model, self._begun()
         body = model.body(self.scene.body).id
         count = round(self.scene.until / model.opt.timestep)
-        taken = np.round(self.scene.times / model.opt.timestep).astype(int)
+        step = float(model.opt.timestep)
+        taken = {round(time / step) for time in self.scene.times.tolist()}
         places, depth = list[np.ndarray](), 0.0
         for number in range(count + 1):
             if number in taken:

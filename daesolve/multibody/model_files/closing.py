@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from daesolve.core.posing.goals import Holonomic
+from daesolve.core.posing.goals import Expression, Holonomic
 from daesolve.core.posing.symbols import SymbolVector
 from daesolve.errors import InconsistentStateError
 from daesolve.multibody.contribution import Part
@@ -78,7 +78,7 @@ def loops_of(
         The states of the bodies and the discrete values, by coordinates and velocities of the file.
     """
     coordinates, velocities, rates = moving
-    rows: dict[str, ca.SX] = {}
+    rows: dict[str, Expression] = {}
     within: list[np.ndarray] = []
     for part in assembly.loops:
         own = [goal for goal in part.contribution.goals if isinstance(goal, Holonomic)]
