@@ -107,17 +107,18 @@ def _refuse(prepared: Prepared, record: RunRecord, happening: Happening, index: 
         raise NotCertifiedError("which is no event of the system")
     if len(happening.fired) != 1:
         raise NotCertifiedError("several guards of which pass together")
+    starts = happening.time <= prepared.start_time
+    if starts and (happening.after is None or not _of_contacts(prepared, index)):
+        raise NotCertifiedError("which happens at the start")
     if happening.after is None:
         return
     assert prepared.transitions is not None
     if _of_contacts(prepared, index):
-        if happening.time > prepared.start_time and len(happening.asked) != 1:
+        if not starts and len(happening.asked) != 1:
             raise NotCertifiedError("at which several guards pass together")
         return
     if type(prepared.transitions.owner(index)) is not ResetLaw:
         raise NotCertifiedError("after which more than a reset or a contact decides")
-    if happening.time <= prepared.start_time:
-        raise NotCertifiedError("which happens at the start")
     modes = [record.modes[place.mode] for place in (happening.at, happening.after)]
     rows = prepared.dynamics.unilateral
     for mode, when in zip(modes, ("while {} is closed", "after which {} is closed"), strict=True):
