@@ -16,8 +16,6 @@ JOINTS += [
 TOUCHING = ["chest", "head", "pelvis"]
 TOUCHING += [f"{side}_{name}" for side in SIDES for name in ("elbow", "hand", "knee", "foot")]
 
-pytestmark = pytest.mark.long
-
 
 @cache
 def fallen():
@@ -56,6 +54,7 @@ def heights(data):
     return dict(zip(TOUCHING, lowest.tolist(), strict=True))
 
 
+@pytest.mark.long
 def test_it_falls_freely_until_its_lowest_point_lands():
     run = fallen()
     begun, place = heights(placed(run, 0)), placed(run, 0).qpos
@@ -69,6 +68,7 @@ def test_it_falls_freely_until_its_lowest_point_lands():
     assert first.impact.kinetic_before == pytest.approx(weight() * DROP, rel=1e-12)
 
 
+@pytest.mark.long
 def test_energy_only_falls_and_by_the_works_and_impacts_alone():
     run = fallen()
     energy, fall = run["energy"], weight() * DROP
@@ -80,6 +80,7 @@ def test_energy_only_falls_and_by_the_works_and_impacts_alone():
     assert change == pytest.approx(run["work"][-1] - sum(lost), abs=1e-10 * fall)
 
 
+@pytest.mark.long
 def test_it_comes_to_rest_on_the_floor_within_its_limits():
     run = fallen()
     assert run.outcome.value == "completed"
@@ -96,6 +97,7 @@ def test_it_comes_to_rest_on_the_floor_within_its_limits():
         assert low - 1e-9 <= run[f"{joint}_angle"][-1] <= high + 1e-9
 
 
+@pytest.mark.long
 def test_the_floor_carries_the_weight_and_statics_by_mujoco_gives_the_same_loads():
     import mujoco
 
