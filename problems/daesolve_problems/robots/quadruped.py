@@ -43,6 +43,9 @@ PERIOD = 0.02
 """Of the sampled law, s."""
 PUSH, PUSHED = 20.0, (0.4, 0.6)
 """N; from when to when, s."""
+STEPPING, STEP, LIFT = "fl", (0.3, 0.42), 0.12
+"""The leg that the law bends more, from when to when, s, and by how much, rad."""
+BENT = {f"{STEPPING}_swing": LIFT, f"{STEPPING}_knee": -2.0 * LIFT}
 
 
 @cache
@@ -76,11 +79,14 @@ def stance(p: Any) -> dict[str, Any]:
 
 
 @cache
-def torques() -> dict[str, ca.SX]:
-    """Return the torques that hold the stance, by the names of the motors."""
+def torques(*, stepping: bool = False) -> dict[str, ca.SX]:
+    """Return the torques that hold the stance, or make a step, by the names of the motors."""
     mechanism, p = legged()
     laws: dict[str, ca.SX] = {}
     for name, angle in stance(p).items():
+        if stepping and name in BENT:
+            bends = ca.logic_and(ds.time >= STEP[0], ds.time < STEP[1])
+            angle = angle + ca.if_else(bends, BENT[name], 0.0)
         joint = mechanism.freedoms[name]
         laws[f"{name}_torque"] = p.stiffness * (angle - joint.place) - p.damping * joint.rates[0]
     return laws
@@ -101,6 +107,12 @@ def pushed(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
 def sampled(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
     """Return the torques of a computer that holds them between its samples."""
     return {name: ds.sampled(name, period=PERIOD, law=law) for name, law in torques().items()}
+
+
+def stepping(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
+    """Return the torques of a computer that lifts a foot and puts it down."""
+    laws = torques(stepping=True)
+    return {name: ds.sampled(name, period=PERIOD, law=law) for name, law in laws.items()}
 
 
 def start(
@@ -161,6 +173,14 @@ problem = ds.Problem(
             until=0.8,
             inputs=sampled,
             note="lands on a slope of 11 degrees, under a law that is sampled every 20 ms",
+        ),
+        ds.Case(
+            "steps",
+            start={"drop": 0.0},
+            parameters={"incline": 0.1},
+            until=0.58,
+            inputs=stepping,
+            note="the sampled law lifts a front foot on a slope, and puts it down",
         ),
     ],
 )
