@@ -63,7 +63,6 @@ from daesolve.errors import NoMotion, ResetError
 
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 """Parts of a time in which something changes (`_agreeing_mode`), after which a mode is tested."""
-
 EARLIEST, LATE = 1e3, 8.0
 """Friction is at its limit if its reserve is below this many times what counts as zero of it, or
 below what it loses in so many roundings of the time."""
@@ -387,8 +386,8 @@ class FrictionalContactLaw(SwitchingLaw):
 
     def _moment(self, place: DecisionState, instant: TouchingContacts, zero: np.ndarray) -> float:
         """Return a time in which bodies move by their own size, s."""
-        pull, speed = float(np.max(instant.size)), fall_speed(instant, zero)
-        return speed / pull if pull > 0.0 else 1.0
+        pull = float(np.max(instant.size))
+        return fall_speed(instant, zero) / pull if pull > 0.0 else 1.0
 
     def _to_let_go(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
         """Return the time, s, in which loads exceed the limit of friction by its own size, or inf.
@@ -416,7 +415,7 @@ class FrictionalContactLaw(SwitchingLaw):
 
         Beyond a jam reactions have the other sign, so that a mode seems to agree which does not.
         """
-        if self._jam is None:
+        if self._jam is None or not step:
             return float("inf")
         later, near = self._functions.later(place, p, step), self._jam.near
         now, then = (self._functions.guards(at.time, at.whole, p)[near] for at in (place, later))

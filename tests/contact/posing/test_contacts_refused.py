@@ -9,7 +9,6 @@ from daesolve.errors import (
     InconsistentStateError,
     OutOfRangeError,
     PosingError,
-    RedundantConstraintsError,
     UnsupportedError,
 )
 from tests.contact_systems import ball, beam
@@ -46,19 +45,6 @@ def test_a_start_above_the_floor_of_a_closed_contact_is_answered_by_how_it_opens
 def test_a_contact_is_open_or_closed():
     with pytest.raises(OutOfRangeError, match="must be 1"):
         ds.solve(ball(), until=1.0, initial={"y": 0.0}, parameters={"contact_floor": 0.5})
-
-
-def test_contacts_that_depend_on_each_other_are_refused():
-    q = ds.coordinates(x="m", y="m")
-    twice = [ds.Contact("one", q.y), ds.Contact("other", q.y)]
-    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
-    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=q.y, goals=twice)
-    with pytest.raises(RedundantConstraintsError, match="do not show which of them opens"):
-        ds.solve(system, until=1.0, initial={"y": 0.0}, redundant="drop")
-    falling = {"contact_one": 0.0, "contact_other": 0.0}
-    run = ds.solve(system, until=2.0, initial={"y": 1.0}, parameters=falling)
-    assert run.outcome is ds.Outcome.FAILED
-    assert "depend on each other" in run.message
 
 
 def test_rolling_on_one_of_several_contacts_is_refused():

@@ -52,7 +52,7 @@ def test_the_first_of_several_passages_is_found_for_little_more_than_the_segment
 
     monkeypatch.setattr(late_guards, "_states", counted)
     guard, moment, size = late_guards.first_zero(
-        run, run.transitions, start.p, replace(end, state=state), [0]
+        run, run.transitions, start, replace(end, state=state), [0]
     )
     assert guard == 0
     assert size <= late_guards.POLE
