@@ -25,6 +25,8 @@ STEPS_OFF = 1e4
 """How many times the accuracy of its steps the samples of other methods may be off."""
 ROUNDING = 1e-14
 """The part of the largest state, whichever it is, that counts as rounding."""
+EVENT_ROUNDING = 1e-11
+"""By how much, of the time in s or of 1 s, an event may move where a run is integrated again."""
 SAME = 1e-9
 """How far a sample may be from the motion, relative to the largest of its state."""
 BEYOND = 1e-6
@@ -221,16 +223,33 @@ class _Passage:
         reached = len(wanted) if known.all() else int(np.argmin(known))
         place = position[: reached // count * count]
         if len(place):
+            modes = np.array([record.sampled_at[int(k)].mode for k in place])
+            place = place[self._before_events(modes)]
             firsts: list[int] = place[::count].tolist()
-            modes = record.mode_table([record.sampled_at[first] for first in firsts])
+            table = record.mode_table([record.sampled_at[first] for first in firsts])
             series = (samples.states, samples.reactions, samples.outputs)
             columns = {name: row[place] for named in series for name, row in named.items()}
-            self._hand_over(columns, modes)
+            self._hand_over(columns, table)
         kept = len(samples.times) if not len(place) else int(place[-1]) + 1
         record.sample_times = record.sample_times[kept:]
         record.samples, record.sampled_at = record.samples[kept:], record.sampled_at[kept:]
         if self.done == len(self.starts):
             raise PassedError
+
+    def _before_events(self, modes: np.ndarray) -> np.ndarray:
+        """Return by which nodes to replace each of the next ones, of which these are the modes.
+
+        Where a run is integrated once more, an event may come earlier by the rounding of its time.
+        Nodes beyond it, at the end of a step before it, are replaced by the last one before it.
+        """
+        count = len(PLACES)
+        modes = modes.reshape(-1, count)
+        steps = slice(self.done, self.done + len(modes))
+        ends, nodes = self.ends[steps], self.nodes.reshape(-1, count)[steps]
+        blur = EVENT_ROUNDING * np.maximum(1.0, np.abs(ends))
+        beyond = (modes != modes[:, :1]) & (np.abs(ends[:, None] - nodes) <= blur[:, None])
+        own = np.where(beyond, count - 1 - np.sum(beyond, axis=1, keepdims=True), np.arange(count))
+        return (own + count * np.arange(len(modes))[:, None]).ravel()
 
     def read(self, state: RunState, most: float) -> None:
         """Take the nodes of a run that has kept the motion within its steps."""
