@@ -128,7 +128,9 @@ class SpatialContactLaw(FrictionalContactLaw):
             before, now, hit, partial(self._spatial_events, p, p_after, turned)
         )
         rests = partial(self._rests, zero=zero)
-        outcome = ContactOutcome(place, p_after, now, events, impacts, hit, settled, rests)
+        # What others keep closed from now on needs no event, but another mode.
+        alike = bool(np.array_equal(p[self._numbers.follows], p_after[self._numbers.follows]))
+        outcome = ContactOutcome(place, p_after, now, events, impacts, hit, settled, rests, alike)
         begun = (self._values(p_after, "heads") == 1.0) & (self._values(p_after, "begun") == time)
         for jump in self._conclude(arrival, outcome, book):
             book.armed[self._halting[begun, 1]] = False

@@ -2,13 +2,12 @@
 
 A trolley of 5 kg on a straight rail carries a load of 10 kg on a rigid weightless rope of 2 m. A
 force of at most 40 N drives the trolley 5 m along; at the end nothing may move and the load hang
-straight down. x is the place of the trolley and `sway` the angle of the rope:
+straight down. There are no constraints or reactions. The energy is not conserved: the force, the
+only unknown, works; without it, the energy and the momentum along the rail would be. x is the place
+of the trolley and `sway` the angle of the rope:
 
     (M + m) x'' + m l (cos(sway) sway'' - sin(sway) sway'^2) = F
     cos(sway) x'' + l sway'' + g sin(sway) = 0
-
-There are no constraints or reactions. The energy is not conserved: the force, the only
-unknown, works; without it, the energy and the momentum along the rail would be.
 
 The case `shortest` has the force of the shortest motion, F = +40, -40, +40, -40 N, which switches
 three times; the middle one is at half of the time, because the motion is its own mirror image. The
