@@ -28,7 +28,6 @@ ahead. A start has values of joints (`l_swing_angle`, ...) and the place of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,8 +37,9 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.multibody import PointForce
+from daesolve.plugins.family import Values
 from daesolve.typing import Parameters
-from daesolve_problems.robots.model_file import drawn, with_parts
+from daesolve_problems.robots.model_file import Starts, drawn, torques_towards, with_parts
 
 FILE = Path(__file__).with_name("biped.xml")
 LEGS = ("l", "r")
@@ -81,11 +81,7 @@ def stance(bend: Any) -> dict[str, Any]:
 def torques(bend: Any) -> dict[str, ca.SX]:
     """Return the torques that hold a stance, by the names of the motors."""
     mechanism, p = legged()
-    laws: dict[str, ca.SX] = {}
-    for name, angle in stance(bend).items():
-        joint = mechanism.freedoms[name]
-        laws[f"{name}_torque"] = p.stiffness * (angle - joint.place) - p.damping * joint.rates[0]
-    return laws
+    return torques_towards(mechanism, stance(bend), p.stiffness, p.damping)
 
 
 def standing(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
@@ -107,31 +103,14 @@ def pushed(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
     return {**lowering(system), "push": ca.if_else(acting, PUSH, 0.0)}
 
 
-def _values(given: Mapping[str, float], parameters: Mapping[str, float]) -> dict[str, float]:
+def _values(given: Values, parameters: Values) -> dict[str, float]:
     bend = parameters["bend"]
     values = {f"{name}_angle": angle for name, angle in stance(bend).items()}
     values["base_z"] = SOLE + 2.0 * LINK * float(np.cos(bend)) + given.get("drop", 0.0)
     return values | {name: value for name, value in given.items() if name != "drop"}
 
 
-def start(
-    given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
-) -> dict[str, float]:
-    """Place the biped in its stance above the floor; the loops are closed."""
-    return legged()[0].start_with(_values(given, parameters))
-
-
-def counted(
-    given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
-) -> dict[str, float]:
-    """Return the discrete values of a start: from where turns of joints are counted."""
-    return legged()[0].discrete_values_with(_values(given, parameters))
-
-
-def start_names(structure: Mapping[str, Any]) -> list[str]:
-    """Return the names of start values: `drop`, and those of joints and of the trunk."""
-    return ["drop", *legged()[0].start_values]
-
+STARTS = Starts(lambda: legged()[0], _values, ("drop",))
 
 problem = ds.Problem(
     "biped",
@@ -142,9 +121,9 @@ problem = ds.Problem(
         "C. Hubicki et al., ATRIAS: design and validation of a tether-free 3D-capable "
         "spring-mass bipedal robot, Int. J. Robotics Research 35(12), 2016, 1497-1521",
     ],
-    start=start,
-    start_values=start_names,
-    derived=counted,
+    start=STARTS.states,
+    start_values=STARTS.names,
+    derived=STARTS.counts,
     drawing=drawn(lambda: legged()[0], (0.8, -1.0, 0.35)),
     cases=[
         ds.Case(

@@ -23,7 +23,6 @@ Below it the pads slip upwards along the box with F = μ N, and the table still 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,8 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.multibody.model_files import FileMechanism
-from daesolve_problems.robots.model_file import drawn
+from daesolve.plugins.family import Values
+from daesolve_problems.robots.model_file import Starts, drawn
 
 FILE = Path(__file__).with_name("gripper.xml")
 SIDES = ("left", "right")
@@ -81,29 +81,12 @@ def holding_torque(angle: float) -> float:
     return float(pressing + (weight + FINGER * GRAVITY) * CRANK * np.sin(angle))
 
 
-def _values(given: Mapping[str, float]) -> dict[str, float]:
+def _values(given: Values, parameters: Values) -> dict[str, float]:
     opened = {f"{side}_drive_angle": OPEN for side in SIDES}
     return {"rail_displacement": LOWERED, **opened, **given}
 
 
-def start(
-    given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
-) -> dict[str, float]:
-    """Place the open gripper around the box; the loops are closed."""
-    return mechanism().start_with(_values(given))
-
-
-def counted(
-    given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
-) -> dict[str, float]:
-    """Return the discrete values of a start: from where turns of joints are counted."""
-    return mechanism().discrete_values_with(_values(given))
-
-
-def start_names(structure: Mapping[str, Any]) -> list[str]:
-    """Return the names of start values: those of joints and of the box."""
-    return list(mechanism().start_values)
-
+STARTS = Starts(mechanism, _values)
 
 problem = ds.Problem(
     "gripper",
@@ -113,9 +96,9 @@ problem = ds.Problem(
         "A. Bicchi, V. Kumar, Robotic grasping and contact: a review, Proc. IEEE Int. Conf. on "
         "Robotics and Automation, San Francisco 2000, 348-353"
     ],
-    start=start,
-    start_values=start_names,
-    derived=counted,
+    start=STARTS.states,
+    start_values=STARTS.names,
+    derived=STARTS.counts,
     drawing=drawn(mechanism, (0.35, -1.0, 0.3)),
     cases=[
         ds.Case(

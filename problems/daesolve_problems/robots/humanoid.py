@@ -19,14 +19,13 @@ by default the pose of the case, `drop` above the floor.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import daesolve as ds
 from daesolve.multibody.model_files import FileMechanism
-from daesolve_problems.robots.model_file import drawn
+from daesolve.plugins.family import Values
+from daesolve_problems.robots.model_file import Starts, drawn
 
 FILE = Path(__file__).with_name("humanoid.xml")
 SIDES = ("left", "right")
@@ -49,7 +48,7 @@ def posed() -> ds.MechanicalSystem:
     return mechanism().system()
 
 
-def _values(given: Mapping[str, float]) -> dict[str, float]:
+def _values(given: Values, parameters: Values) -> dict[str, float]:
     bent = {
         f"{side}_{joint}_angle": math.radians(angle)
         for side in SIDES
@@ -60,33 +59,16 @@ def _values(given: Mapping[str, float]) -> dict[str, float]:
     return {"base_z": height, **PRONE, **bent, **others}
 
 
-def start(
-    given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
-) -> dict[str, float]:
-    """Place the humanoid in its pose above the floor."""
-    return mechanism().start_with(_values(given))
-
-
-def counted(
-    given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
-) -> dict[str, float]:
-    """Return the discrete values of a start: from where turns of joints are counted."""
-    return mechanism().discrete_values_with(_values(given))
-
-
-def start_names(structure: Mapping[str, Any]) -> list[str]:
-    """Return the names of start values: `drop`, and those of joints and of the trunk."""
-    return ["drop", *mechanism().start_values]
-
+STARTS = Starts(mechanism, _values, ("drop",))
 
 problem = ds.Problem(
     "humanoid",
     title="A humanoid that falls and comes to rest",
     models={"capsules": posed},
     sources=["R. Featherstone, Rigid Body Dynamics Algorithms, Springer, New York 2008"],
-    start=start,
-    start_values=start_names,
-    derived=counted,
+    start=STARTS.states,
+    start_values=STARTS.names,
+    derived=STARTS.counts,
     drawing=drawn(mechanism, (0.6, -1.0, 0.4)),
     cases=[
         ds.Case(

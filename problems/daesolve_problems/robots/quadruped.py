@@ -20,7 +20,6 @@ default the stance with the feet `drop` above the floor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,9 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.multibody import PointForce
+from daesolve.plugins.family import Values
 from daesolve.typing import Parameters
-from daesolve_problems.robots.model_file import drawn, with_parts
+from daesolve_problems.robots.model_file import Starts, drawn, torques_towards, with_parts
 
 FILE = Path(__file__).with_name("quadruped.xml")
 LEGS = ("fl", "fr", "rl", "rr")
@@ -82,14 +82,10 @@ def stance(p: Any) -> dict[str, Any]:
 def torques(*, stepping: bool = False) -> dict[str, ca.SX]:
     """Return the torques that hold the stance, or make a step, by the names of the motors."""
     mechanism, p = legged()
-    laws: dict[str, ca.SX] = {}
-    for name, angle in stance(p).items():
-        if stepping and name in BENT:
-            bends = ca.logic_and(ds.time >= STEP[0], ds.time < STEP[1])
-            angle = angle + ca.if_else(bends, BENT[name], 0.0)
-        joint = mechanism.freedoms[name]
-        laws[f"{name}_torque"] = p.stiffness * (angle - joint.place) - p.damping * joint.rates[0]
-    return laws
+    angles, bends = stance(p), ca.logic_and(ds.time >= STEP[0], ds.time < STEP[1])
+    if stepping:
+        angles |= {name: angles[name] + ca.if_else(bends, by, 0.0) for name, by in BENT.items()}
+    return torques_towards(mechanism, angles, p.stiffness, p.damping)
 
 
 def held(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
@@ -115,14 +111,7 @@ def stepping(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
     return {name: ds.sampled(name, period=PERIOD, law=law) for name, law in laws.items()}
 
 
-def start(
-    given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
-) -> dict[str, float]:
-    """Place the quadruped in its stance above the floor."""
-    return legged()[0].start_with(_values(given, parameters))
-
-
-def _values(given: Mapping[str, float], parameters: Mapping[str, float]) -> dict[str, float]:
+def _values(given: Values, parameters: Values) -> dict[str, float]:
     swing, knee = parameters["swing"], parameters["knee"]
     reach = LINK * (np.cos(swing) + np.cos(swing + knee))
     values = {f"{name}_angle": angle for name, angle in stance(parameters).items()}
@@ -130,26 +119,16 @@ def _values(given: Mapping[str, float], parameters: Mapping[str, float]) -> dict
     return values | {name: value for name, value in given.items() if name != "drop"}
 
 
-def counted(
-    given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
-) -> dict[str, float]:
-    """Return the discrete values of a start: from where turns of joints are counted."""
-    return legged()[0].discrete_values_with(_values(given, parameters))
-
-
-def start_names(structure: Mapping[str, Any]) -> list[str]:
-    """Return the names of start values: `drop`, and those of joints and of the trunk."""
-    return ["drop", *legged()[0].start_values]
-
+STARTS = Starts(lambda: legged()[0], _values, ("drop",))
 
 problem = ds.Problem(
     "quadruped",
     title="A quadruped that lands on its feet and stands",
     models={"legs": posed},
     sources=["R. Featherstone, Rigid Body Dynamics Algorithms, Springer, New York 2008"],
-    start=start,
-    start_values=start_names,
-    derived=counted,
+    start=STARTS.states,
+    start_values=STARTS.names,
+    derived=STARTS.counts,
     drawing=drawn(lambda: legged()[0], (0.8, -1.0, 0.45)),
     cases=[
         ds.Case(
